@@ -6,7 +6,8 @@
 using namespace lathe;
 using namespace lathe::schedule;
 
-static constexpr ProductTile byThreads[] = {{ProductUnit::Threads, "gemm_simt_128x128", 128, 128, 16, 8, 1, 2},
+static constexpr ProductTile byThreads[] = {{ProductUnit::Threads, "gemm_simt_128x256", 128, 256, 8, 8, 1, 2},
+                                            {ProductUnit::Threads, "gemm_simt_128x128", 128, 128, 16, 8, 1, 2},
                                             {ProductUnit::Threads, "gemm_simt_64x64", 64, 64, 16, 4, 1, 2}};
 // Few tiles of a long depth: the last one takes as much of a multiprocessor as there is.
 static constexpr ProductTile byWarps[] = {{ProductUnit::Warps, "gemm_mma_128x128", 128, 128, 32, 4, 1, 4},
@@ -35,7 +36,7 @@ int64_t schedule::costOf(const ProductTile &t) {
   int64_t results = t.rows * t.columns;
   switch (t.unit) {
   case ProductUnit::Threads: // larger tiles load less for each product
-    return results * (t.blocks < 8 ? 10 : 9) / 10;
+    return results / 64 * (results < 128 * 128 ? 64 : results < 128 * 256 ? 58 : 55);
   case ProductUnit::Warps: // of 32 of the depth: its products, and what a step waits for
     return results / 32 + (t.sharers > 1 ? 80 : 128);
   case ProductUnit::Groups: // clocks: bytes from the second-level cache, 64 a clock, or products, 32 lines by columns a clock

@@ -444,31 +444,46 @@ static llvm::Error runBlocks(const Launch &launch, const std::vector<uint64_t> &
   return llvm::Error::success();
 }
 
+/// Of an array in shared memory.
+constexpr size_t sharedAlignment = 1024;
+
+/// Names and sizes of the arrays in shared memory, which are defined elsewhere from here on.
+static std::vector<std::pair<std::string, size_t>> declareShared(Module &module) {
+  std::vector<std::pair<std::string, size_t>> out;
+  for (GlobalVariable &v : module.globals())
+    if (v.getAddressSpace() == 3 && !v.isDeclaration()) {
+      v.setLinkage(GlobalValue::ExternalLinkage);
+      v.setInitializer(nullptr);
+      v.setDSOLocal(false); // far from the code
+      out.push_back({v.getName().str(), module.getDataLayout().getTypeAllocSize(v.getValueType())});
+    }
+  return out;
+}
+
 llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context,
                                      ArrayRef<Launch> launches) {
+  orc::ThreadSafeModule owned(std::move(module), std::move(context)); // whatever fails, the module goes before its context
+  Module &m = *owned.getModuleUnlocked();
   auto jit = makeJit();
   if (!jit)
     return jit.takeError();
   for (const Launch &launch : launches)
-    if (!module->getFunction(launch.entry))
+    if (!m.getFunction(launch.entry))
       return bug("no entry point {0}", launch.entry);
-  std::vector<std::pair<std::string, size_t>> arrayNames;
-  for (GlobalVariable &v : module->globals())
-    if (v.getAddressSpace() == 3 && !v.isDeclaration()) {
-      v.setLinkage(GlobalValue::ExternalLinkage);
-      arrayNames.push_back({v.getName().str(), module->getDataLayout().getTypeAllocSize(v.getValueType())});
-    }
+  std::vector<std::pair<std::string, size_t>> arrayNames = declareShared(m);
   std::set<std::string> entries;
   for (const Launch &launch : launches)
     entries.insert(launch.entry);
-  keepEntries(*module, entries);
-  rewriteForCpu(*module, (*jit)->getDataLayout(), (*jit)->getTargetTriple().str());
+  keepEntries(m, entries);
+  rewriteForCpu(m, (*jit)->getDataLayout(), (*jit)->getTargetTriple().str());
   for (const std::string &entry : entries)
-    addThunk(*module, *module->getFunction(entry));
+    addThunk(m, *m.getFunction(entry));
   // Shared memory lies low: its addresses are numbers of 32 bits on a GPU, and descriptors hold 18 of them.
-  size_t bytes = 256 * 1024;
+  size_t bytes = 256 * 1024, all = 2 * bytes; // of dynamic size, and what aligning takes
+  for (auto &[name, size] : arrayNames)
+    all += llvm::alignTo(size, sharedAlignment);
   char *shared = static_cast<char *>(
-      mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
+      mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
   if (shared == MAP_FAILED)
     return bug("no memory below 4 GB");
   char *mapped = shared;
@@ -479,20 +494,19 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
     symbols[(*jit)->mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(address), JITSymbolFlags::Exported};
   };
   define("dynamic_shared", shared);
+  SharedArrays arrays;
+  for (char *next = shared + bytes; auto &[name, size] : arrayNames) {
+    define(name.c_str(), next);
+    arrays.push_back({next, size});
+    next += llvm::alignTo(size, sharedAlignment);
+  }
   define("lathe_emulate_instruction", reinterpret_cast<void *>(&lathe_emulate_instruction));
   define("__truncdfbf2", reinterpret_cast<void *>(&lathe_round_double_to_bfloat));
   define("__truncsfbf2", reinterpret_cast<void *>(&lathe_round_to_bfloat));
   if (llvm::Error e = (*jit)->getMainJITDylib().define(orc::absoluteSymbols(symbols)))
     return e;
-  if (llvm::Error e = (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
+  if (llvm::Error e = (*jit)->addIRModule(std::move(owned)))
     return e;
-  SharedArrays arrays;
-  for (auto &[name, size] : arrayNames) {
-    auto array = (*jit)->lookup(name);
-    if (!array)
-      return array.takeError();
-    arrays.push_back({array->toPtr<char *>(), size});
-  }
   llvm::Error e = llvm::Error::success();
   for (const Launch &launch : launches) {
     auto thunk = (*jit)->lookup(thunkOf(launch.entry));
@@ -506,18 +520,19 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
     if (!e)
       e = runBlocks(launch, words, thunk->toPtr<EntryThunk>(), shared, arrays);
   }
-  munmap(mapped, 2 * bytes);
+  munmap(mapped, all);
   return e;
 }
 
 llvm::Error lathe::emulator::runPlan(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context,
                                      const std::vector<int64_t> &sizes, std::vector<int64_t> &words) {
+  orc::ThreadSafeModule owned(std::move(module), std::move(context));
   auto jit = makeJit();
   if (!jit)
     return jit.takeError();
-  module->setDataLayout((*jit)->getDataLayout());
-  module->setTargetTriple((*jit)->getTargetTriple().str());
-  if (llvm::Error e = (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
+  owned.getModuleUnlocked()->setDataLayout((*jit)->getDataLayout());
+  owned.getModuleUnlocked()->setTargetTriple((*jit)->getTargetTriple().str());
+  if (llvm::Error e = (*jit)->addIRModule(std::move(owned)))
     return e;
   auto plan = (*jit)->lookup("plan");
   if (!plan)

@@ -19,12 +19,12 @@ struct ProductTile {
   const char *name;       ///< of the entry point
   unsigned rows, columns; ///< of the result
   unsigned depth;         ///< of a step; 0: 128 bytes
-  unsigned blocks;        ///< Threads: results of a thread, each way. Warps: blocks of 16 rows of a warp. Groups: of 64 rows of a group
+  unsigned blocks;        ///< Threads: rows of a thread, of which there are 256. Warps: blocks of 16 rows of a warp. Groups: of 64 rows of a group
   unsigned sharers;       ///< Warps: groups of them that divide a step's depth. Groups: how many divide the tile's rows
   unsigned stages;        ///< steps that shared memory holds
 };
 
-/// Smallest first, but for Warps, where the largest is.
+/// Smallest first for Groups, largest first for the others.
 llvm::ArrayRef<ProductTile> tilesOf(ProductUnit unit);
 /// Time for a step beside that of the unit's other tiles.
 int64_t costOf(const ProductTile &tile);

@@ -1,22 +1,32 @@
 // What follows a product on the ordinary cores is code of one row of a thread's eight, in a loop: a function of each element is there
-// eight times, not 64. A short one is written out.
+// eight or 16 times, not 64 or 128. A short one is written out.
 // RUN: lathe-cuda %s --kernel=long --sm=90 --emit=ptx | FileCheck %s --check-prefix=LONG
 // RUN: lathe-cuda %s --kernel=short --sm=90 --emit=ptx | FileCheck %s --check-prefix=SHORT
-// RUN: lathe-cuda %s --kernel=short --sm=90 --emit=ptx | FileCheck %s --check-prefix=AHEAD
+// RUN: lathe-cuda %s --kernel=short --sm=90 --emit=ptx | FileCheck %s --check-prefix=COPIED
+// RUN: lathe-cuda %s --kernel=short --sm=75 --emit=ptx | FileCheck %s --check-prefix=LOADED
 // RUN: lathe-cuda %s --kernel=short --sm=90 --emit=plan --processors=132 | FileCheck %s --check-prefix=FEW
 // RUN: lathe-cuda %s --kernel=short --sm=90 --emit=plan --processors=96 | FileCheck %s --check-prefix=ENOUGH
 // REQUIRES: ptxas
 
 // 192 blocks are launched early (the eighth word) only where there are two for each multiprocessor: fewer would lie where the kernel ahead leaves room.
-// FEW: 1 192 1 1 256 0 0 0 0
-// ENOUGH: 1 192 1 1 256 0 0 1 0
+// FEW: 2 192 1 1 256 0 0 0 0
+// ENOUGH: 2 192 1 1 256 0 0 1 0
 
-// What the next step multiplies is on its way before this step's products.
-// AHEAD-LABEL: .entry gemm_simt_64x64(
-// AHEAD: bar.sync
-// AHEAD: ld.global.v4
-// AHEAD: fma.rn.f32
+// What the next step multiplies is on its way before this step's products: by itself, or through registers where threads have to carry it.
+// COPIED-LABEL: .entry gemm_simt_64x64(
+// COPIED: bar.sync
+// COPIED: cp.async.cg.shared.global
+// COPIED: fma.rn.f32
+// COPIED-NOT: ld.global.v4
+// COPIED: ret;
+// LOADED-LABEL: .entry gemm_simt_64x64(
+// LOADED: bar.sync
+// LOADED: ld.global.v4
+// LOADED: fma.rn.f32
 
+// LONG-LABEL: .entry gemm_simt_128x256(
+// LONG-COUNT-16: ex2.approx
+// LONG-NOT: ex2.approx
 // LONG-LABEL: .entry gemm_simt_128x128(
 // LONG-COUNT-8: ex2.approx
 // LONG-NOT: ex2.approx

@@ -26,7 +26,7 @@ static Value behind(DeviceBuilder &d, const GemmTile &t, Value fragments, unsign
 
 TiledGemm::TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, unsigned stages, Value fragments)
     : EntryEmitter(frame), p(p), fragment(fragmentType(p, frame.sm)), a(frame, sourceOf(p, tile, true, fragments, stages, fragment)),
-      b(frame, sourceOf(p, tile, false, behind(d, tile, fragments, stages, fragment), stages, fragment)), tile(tile), stages(stages) {}
+      b(frame, sourceOf(p, tile, false, behind(d, tile, fragments, stages, fragment), stages, fragment)), stages(stages), tile(tile) {}
 
 void TiledGemm::locate(bool inParts) {
   Value tilesM = d.ceilDiv(frame.size(p.m), tile.m), tilesN = d.ceilDiv(frame.size(p.n), tile.n);
@@ -69,6 +69,9 @@ Values TiledGemm::sumOverDepth(unsigned numSums, llvm::function_ref<Values(Array
 
 Values TiledGemm::sumTiles(const Values &zeros, llvm::function_ref<Values(ArrayRef<Value>)> multiply) {
   size_t numSums = zeros.size();
+  for (TileLoader *o : {&a, &b})
+    if (isPipelined())
+      o->expectCopies();
   a.locate(base, m0);
   b.locate(base, n0);
   if (isPipelined())
@@ -99,26 +102,39 @@ Values TiledGemm::sumTiles(const Values &zeros, llvm::function_ref<Values(ArrayR
   return out;
 }
 
-/// Copies run ahead of the products by all stages but one.
-Values TiledGemm::sumCopies(const Values &zeros, llvm::function_ref<Values(ArrayRef<Value>)> multiply) {
-  auto stageOf = [&](Value step) { return d.narrow(d.rem(step, stages)); };
-  auto copy = [&](Value step) {
-    for (TileLoader *o : {&a, &b}) {
-      o->use(stageOf(step));
-      o->copy(d.mul(step, tile.k));
-    }
-    d.ptx("cp.async.commit_group;");
-  };
+void TiledGemm::useStep(Value step) {
+  Value stage = d.rem(d.narrow(step), stages);
+  a.use(stage);
+  b.use(stage);
+}
+
+void TiledGemm::copyStep(Value step) {
+  useStep(step);
+  Value depth = d.mul(step, tile.k);
+  a.copy(depth);
+  b.copy(depth);
+  d.ptx("cp.async.commit_group;");
+}
+
+void TiledGemm::meetStep() {
+  d.ptx("cp.async.wait_group " + std::to_string(stages - 2) + ";");
+  d.barrier();
+}
+
+std::pair<Value, Value> TiledGemm::startCopies() {
   auto [from, to] = depths();
-  Value first = d.div(from, tile.k), steps = d.ceilDiv(to, tile.k);
+  Value first = d.div(from, tile.k);
   for (unsigned i = 0; i + 1 < stages; ++i)
-    copy(d.add(first, d.i64(i)));
-  return d.loop(first, steps, d.i64(1), zeros, [&](Value step, ValueRange sums) {
-    d.ptx("cp.async.wait_group " + std::to_string(stages - 2) + ";");
-    d.barrier();
-    copy(d.add(step, stages - 1));
-    a.use(stageOf(step));
-    b.use(stageOf(step));
+    copyStep(d.add(first, d.i64(i)));
+  return {first, d.ceilDiv(to, tile.k)};
+}
+
+Values TiledGemm::sumCopies(const Values &zeros, llvm::function_ref<Values(ArrayRef<Value>)> multiply) {
+  auto [first, end] = startCopies();
+  return d.loop(first, end, d.i64(1), zeros, [&](Value step, ValueRange sums) {
+    meetStep();
+    copyStep(d.add(step, stages - 1));
+    useStep(step);
     return multiply(Values(sums));
   });
 }

@@ -30,7 +30,8 @@ public:
   TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, unsigned stages, Value fragments = {});
 
   /// Copies bring both operands: no registers hold what is on its way.
-  bool isPipelined() const { return stages > 2 && a.isAsynchronous() && b.isAsynchronous(); }
+  bool isPipelined() const { return a.isAsynchronous() && b.isAsynchronous(); }
+  virtual ~TiledGemm() = default;
 
 protected:
   /// Which tile of which batch is this block's; `inParts`: and of which part of the depth, of which there are as many as the grid has tiles.
@@ -40,18 +41,27 @@ protected:
   /// Sums over the whole depth, from 0; `multiply` adds the products of one pair of tiles in shared memory.
   Values sumOverDepth(unsigned numSums, llvm::function_ref<Values(llvm::ArrayRef<Value>)> multiply);
 
+  /// The same where tiles are copied: by steps of the depth (i64), all stages but one ahead of the products.
+  virtual Values sumCopies(const Values &zeros, llvm::function_ref<Values(llvm::ArrayRef<Value>)> multiply);
+  /// Starts the copies of the first steps; returns the first one and the end of all.
+  std::pair<Value, Value> startCopies();
+  void copyStep(Value step);
+  /// Waits until all threads have the next step's tiles, and are done with those before that of the last step.
+  void meetStep();
+  /// The tiles that are copied and read from here on.
+  void useStep(Value step);
+
   const GemmProblem &p;
   Value m0, n0; ///< the tile's first row and column (i64)
   Type fragment;
   TileLoader a, b;
+  unsigned stages;
 
 private:
   /// The first and the last depth, the latter for all parts.
   std::pair<Value, Value> depths();
   Values sumTiles(const Values &zeros, llvm::function_ref<Values(llvm::ArrayRef<Value>)> multiply);
-  Values sumCopies(const Values &zeros, llvm::function_ref<Values(llvm::ArrayRef<Value>)> multiply);
   GemmTile tile;
-  unsigned stages;
   Value batch, part, parts; ///< i64; without parts: null
 };
 

@@ -55,6 +55,7 @@ TileLoader::TileLoader(KernelFrame &frame, const TileSource &source)
 void TileLoader::use(Value stage) {
   if (!source.fragments) {
     shared = d.at(first, d.mul(stage, source.tileDepth * pitch()), number);
+    address = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), shared);
     return;
   }
   address = d.add(source.fragments, d.mul(stage, TileSource::fragmentBytes(source.tileLines, source.tileDepth, bytes)));
@@ -88,14 +89,16 @@ Values TileLoader::extents(ArrayRef<unsigned> axes) {
 
 /// Line and depth of the thread's elements. Single elements of lines side by side are taken by a warp for 32 lines at one depth,
 /// so that a thread has few depths to take apart and few lines.
-std::pair<Value, Value> TileLoader::positionOf(unsigned slot) {
+TileLoader::Position TileLoader::positionOf(unsigned slot) {
   unsigned warps = frame.threads / 32, groups = source.tileLines / 32;
   Value tid = d.threadId();
   if (!alongDepth && width == 1 && source.tileLines % 32 == 0 && source.tileDepth % warps == 0)
-    return {d.add(d.rem(tid, 32), slot % groups * 32), d.add(d.div(tid, 32), slot / groups * warps)};
-  unsigned perRun = (alongDepth ? source.tileDepth : source.tileLines) / width;
-  Value i = d.add(tid, slot * frame.threads), inRun = d.mul(d.rem(i, perRun), width), across = d.div(i, perRun);
-  return alongDepth ? std::pair(across, inRun) : std::pair(inRun, across);
+    return {d.rem(tid, 32), d.div(tid, 32), slot % groups * 32, slot / groups * warps};
+  unsigned perRun = (alongDepth ? source.tileDepth : source.tileLines) / width, further = slot * frame.threads;
+  bool sameInRun = frame.threads % perRun == 0; // all of the thread's are at one place of their runs
+  Value i = sameInRun ? tid : d.add(tid, further), inRun = d.mul(d.rem(i, perRun), width), across = d.div(i, perRun);
+  unsigned runs = sameInRun ? further / perRun : 0;
+  return alongDepth ? Position{across, inRun, runs, 0} : Position{inRun, across, 0, runs};
 }
 
 void TileLoader::locate(const lower::BodyEmitter &base, Value first) {
@@ -103,13 +106,16 @@ void TileLoader::locate(const lower::BodyEmitter &base, Value first) {
   Value lines = frame.size(source.lines);
   Values lineExtents = extents(source.lineAxes);
   for (unsigned slot = 0; slot * frame.threads < source.tileLines * source.tileDepth / width; ++slot) {
-    auto [line, depth] = positionOf(slot);
+    Position at = positionOf(slot);
+    Value line = d.add(at.line, at.moreLines), depth = d.add(at.depth, at.moreDepths);
     Value global = d.minU(d.add(first, d.wide(line)), d.sub(lines, d.i64(alongDepth ? 1 : width)));
     lower::BodyEmitter point = base;
     for (auto [axis, v] : llvm::zip(source.lineAxes, delinearize(d, global, lineExtents)))
       point.bindAxis(frame.info.axes[axis], v);
-    Value start = depthStep || depthPart ? point.emitExpr(atZero(frame.info, source.offset, source.depthAxes)) : Value();
-    slots.push_back({line, depth, point, start});
+    Value start;
+    if (depthStep || depthPart)
+      start = d.at(buffer, point.emitExpr(atZero(frame.info, source.offset, source.depthAxes)), element);
+    slots.push_back({depth, place(at), point, start});
   }
 }
 
@@ -129,10 +135,11 @@ lower::BodyEmitter TileLoader::pointAt(Slot &slot, Value depth) {
 }
 
 Value TileLoader::addressAt(Slot &slot, lower::BodyEmitter &point, Value depth) {
-  Value index = depthStep   ? d.add(slot.start, d.mul(depth, frame.size(*depthStep)))
-                : depthPart ? d.add(slot.start, point.emitExpr(*depthPart)) // the same for all lines: computed once
-                            : point.emitExpr(source.offset);
-  return d.at(buffer, index, element);
+  if (!slot.start)
+    return d.at(buffer, point.emitExpr(source.offset), element);
+  // What the depth adds is the same for all lines: computed once.
+  Value beyond = depthStep ? d.mul(depth, frame.size(*depthStep)) : point.emitExpr(*depthPart);
+  return d.at(slot.start, beyond, element);
 }
 
 /// Bytes for matrix loads move as words.
@@ -166,26 +173,37 @@ Value TileLoader::loadAt(Slot &slot, Value depth) {
 
 void TileLoader::copy(Value k0) {
   Value depths = frame.size(source.depth);
+  bool whole = hasWholeTiles();
   if (source.fill && !border)
     border = frame.constantPiece(source.name + "_border", int8_t(source.fill));
   for (Slot &slot : slots) {
-    Value depth = d.add(k0, d.wide(slot.depth)), inside = d.less(depth, depths);
+    Value depth = d.add(k0, d.wide(slot.depth)), inside = whole ? d.i1(true) : d.less(depth, depths);
     depth = d.minU(depth, d.sub(depths, d.i64(alongDepth ? width : 1)));
     lower::BodyEmitter point = pointAt(slot, depth);
-    Value from = addressAt(slot, point, depth), to = d.add(address, d.mul(place(slot.line, slot.depth), bytes));
+    Value from = addressAt(slot, point, depth), to = d.add(address, d.mul(slot.place.first, bytes));
+    to = d.add(to, slot.place.second * bytes);
     if (source.predicate && source.fill) // a piece of the border lies ready
       from = d.select(point.emit(source.predicate), from, border);
     else if (source.predicate)
       inside = d.both(inside, point.emit(source.predicate));
-    Value bytes = d.select(inside, d.i32(16), d.i32(0));
-    d.ptx("cp.async.cg.shared.global [$0], [$1], 16, $2;", "r,l,r,~{memory}", {to, from, bytes});
+    copyPiece(from, to, inside);
   }
 }
+
+/// Zeros where it is not inside. Only whole pieces pass by the first-level cache.
+void TileLoader::copyPiece(Value from, Value to, Value inside) {
+  unsigned size = width * bytes;
+  std::string text = std::string("cp.async.") + (size == 16 ? "cg" : "ca") + ".shared.global [$0], [$1], " + std::to_string(size) + ", $2;";
+  d.ptx(text, "r,l,r,~{memory}", {to, from, d.select(inside, d.i32(size), d.i32(0))});
+}
+
+/// Past the last tile a prefetch is never used; within it a rest needs zeros.
+bool TileLoader::hasWholeTiles() const { return frame.known.divisorOf(source.depth, source.tileDepth) == source.tileDepth; }
 
 Values TileLoader::load(Value k0) {
   Values out;
   Value depths = frame.size(source.depth);
-  bool whole = frame.known.divisorOf(source.depth, source.tileDepth) == source.tileDepth;
+  bool whole = hasWholeTiles();
   for (Slot &slot : slots) {
     Value depth = d.add(k0, d.wide(slot.depth));
     Value inside = d.less(depth, depths);
@@ -193,7 +211,6 @@ Values TileLoader::load(Value k0) {
     Value v = loadAt(slot, depth);
     if (Type as = source.fragments ? stored : number; as != element)
       v = asNumbers(d, v, as, source.format);
-    // Past the last tile a prefetch is never used; within it a rest needs zeros.
     out.push_back(whole ? v : d.select(inside, v, d.zero(v.getType())));
   }
   return out;
@@ -204,9 +221,16 @@ Value TileLoader::place(Value line, Value depth) {
   return source.fragments && alongDepth ? d.add(d.mul(line, pitch()), depth) : d.add(d.mul(depth, pitch()), line);
 }
 
+/// What is known comes last, where it is a part of the access.
+std::pair<Value, int64_t> TileLoader::place(const Position &at) {
+  bool linesApart = source.fragments && alongDepth;
+  int64_t more = linesApart ? at.moreLines * pitch() + at.moreDepths : at.moreDepths * pitch() + at.moreLines;
+  return {place(at.line, at.depth), more};
+}
+
 void TileLoader::put(ArrayRef<Value> values) {
   for (auto [slot, v] : llvm::zip(slots, values)) {
-    Value at = place(slot.line, slot.depth);
+    Value at = d.add(slot.place.first, slot.place.second);
     if (source.fragments) {
       d.store(v, d.at(shared, at, stored), bytes * width);
       continue;

@@ -45,9 +45,15 @@ public:
   /// The thread's part of the tile from depth k0 (i64) on.
   Values load(Value k0);
   void put(llvm::ArrayRef<Value> values);
-  /// Whether tiles go to shared memory by themselves, in pieces of 16 bytes: cp.async.
+  /// Whether tiles may go to shared memory by themselves (cp.async): for matrix loads in pieces of 16 bytes, for plain threads in ones of 4 bytes or more.
   bool isAsynchronous() const {
-    return source.fragments && width * bytes == 16 && stored == element && !source.value && schedule::gpuOf(frame.sm).gpu.asyncCopies;
+    bool fits = source.fragments ? width * bytes == 16 && stored == element : bytes >= 4 && number == element;
+    return fits && !source.value && schedule::gpuOf(frame.sm).gpu.asyncCopies;
+  }
+  /// Tiles are copied from here on, not loaded and put: what is turned on its way goes singly.
+  void expectCopies() {
+    if (!source.fragments && alongDepth)
+      width = 1;
   }
   /// Starts the thread's part of the tile from depth k0 (i64) on; what lies past the end becomes 0.
   void copy(Value k0);
@@ -61,21 +67,29 @@ public:
 
 private:
   static constexpr unsigned padding = 4;
+  /// In the tile, i32: where the thread's first element is, and how much further this one.
+  struct Position {
+    Value line, depth;
+    int64_t moreLines, moreDepths;
+  };
   struct Slot {
-    Value line, depth; ///< in the tile, i32
+    Value depth; ///< in the tile, i32
+    std::pair<Value, int64_t> place; ///< in shared memory: the sum of both
     lower::BodyEmitter point;
-    Value start; ///< where the line begins, when the depth runs evenly
+    Value start; ///< where the line begins, when the depth adds the same to all lines
   };
   /// The elements' extent along axes that an access may run along, or nothing where neighbours lie apart.
   std::optional<shape::Expr> run(llvm::ArrayRef<unsigned> axes) const;
   unsigned widest(llvm::ArrayRef<unsigned> axes) const;
   lower::BodyEmitter pointAt(Slot &slot, Value depth);
   Value addressAt(Slot &slot, lower::BodyEmitter &point, Value depth);
+  void copyPiece(Value from, Value to, Value inside);
   Value loadAt(Slot &slot, Value depth);
+  bool hasWholeTiles() const;
   Type accessType();
   Value fillOf(Type type);
   Values turnedMatrices(Value lane, Value line, Value depth, bool linesFirst);
-  std::pair<Value, Value> positionOf(unsigned slot);
+  Position positionOf(unsigned slot);
   Values extents(llvm::ArrayRef<unsigned> axes);
   /// Elements from one row in shared memory to the next; 8 rows of 16 bytes meet all banks.
   unsigned pitch() const {
@@ -84,6 +98,7 @@ private:
     return source.tileLines + padding;
   }
   Value place(Value line, Value depth);
+  std::pair<Value, int64_t> place(const Position &at);
   KernelFrame &frame;
   DeviceBuilder &d;
   TileSource source;
@@ -94,7 +109,7 @@ private:
   unsigned numberBytes() const { return number.getIntOrFloatBitWidth() / 8; }
   Value buffer, first, shared;
   Value border;  ///< a piece of what lies outside, where that is not 0
-  Value address; ///< of the tile in use, where it is for matrix loads
+  Value address; ///< of the tile in use, i32
   std::optional<shape::Expr> depthStep; ///< the depth is one run of even steps
   std::optional<shape::Expr> depthPart; ///< what an element's depth adds to the offset of its line, whichever that is
   bool alongDepth;    ///< neighbours in memory are neighbours in depth
