@@ -4,7 +4,7 @@
 /* No two words are equal, so any way of sorting gives the one order. What is wanted of long rows is kept while the row passes by, where it is little, or
  * what is not wanted is dropped; the rest is sorted by digits of the keys. As no more of them are looked at than tell most words apart, long keys
  * take little longer than short ones. Short rows are sorted by insertion; what does not stay in a cache is spread into parts that do first. */
-enum { LATHE_SORT_SHORT = 40, LATHE_SORT_HEAP = 64, LATHE_SORT_COLLECTED = 4, LATHE_SORT_NEAR = 2 << 20 };
+enum { LATHE_SORT_SHORT = 40, LATHE_SORT_HEAP = 64, LATHE_SORT_COLLECTED = 4, LATHE_SORT_NEAR = 2 << 20, LATHE_SORT_SAMPLE = 512, LATHE_SORT_MANY = 8192 };
 /* Bits of a digit: the most, of the first one, and of that by which parts are cut. A part is one digit or has few words. */
 enum { LATHE_SORT_DIGIT = 12, LATHE_SORT_LEADING = 11, LATHE_SORT_FINE = 13, LATHE_SORT_PARTS = 512, LATHE_SORT_PART = 4096, LATHE_SORT_LINE = 64 };
 /* Tables of digits are not kept while parts are sorted: threads may have little stack. */
@@ -86,12 +86,15 @@ typedef uint64_t Narrow; /* key << 32 | index */
 static inline bool narrowLess(const Narrow *a, const Narrow *b) { return *a < *b; }
 
 static inline uint64_t narrowKey(const Narrow *w) { return *w >> 32; }
+/* Of all words with this key the first that there may be. */
+static inline Narrow narrowAhead(uint64_t key) { return key << 32; }
 
 typedef LatheWideWord Wide;
 static inline bool wideLess(const Wide *a, const Wide *b) {
   return a->key < b->key || (a->key == b->key && a->index < b->index);
 }
 static inline uint64_t wideKey(const Wide *w) { return w->key; }
+static inline Wide wideAhead(uint64_t key) { return (Wide){key, 0}; }
 
 #define WORD Narrow
 #define NAME(x) narrow##x

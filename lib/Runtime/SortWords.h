@@ -57,28 +57,58 @@ static int64_t NAME(Refine)(const WORD *words, int64_t n, int64_t count, uint64_
   return below;
 }
 
-/* Drops, in place and in order, words that are not among the first `count`, of which `spare(count)` more may be
- * left; says how many are. Words are ordered by index, so that of equal keys those that come first are kept. */
-static int64_t NAME(DropLast)(WORD *words, int64_t n, int64_t count) {
-  uint64_t low = ~(uint64_t)0, high = 0;
+/* Keeps, in place and in order, the words whose keys are at most `high`; says how many. No branch: either is as likely. */
+static int64_t NAME(KeepTo)(WORD *words, int64_t n, uint64_t high) {
+  int64_t kept = 0;
   for (int64_t i = 0; i < n; ++i) {
-    uint64_t key = NAME(Key)(&words[i]);
-    low = key < low ? key : low;
-    high = key > high ? key : high;
+    WORD w = words[i];
+    words[kept] = w;
+    kept += NAME(Key)(&w) <= high;
   }
-  int64_t below = 0, within = n, kept = 0;
-  while (below + within > count + spare(count) && low < high)
-    below += NAME(Refine)(words, n, count - below, &low, &high, &within);
-  int64_t room = low < high ? n : count - below; /* for those in the range */
+  return kept;
+}
+
+/* The same with the first `room` alone of those whose key is `high`. */
+static int64_t NAME(KeepFirst)(WORD *words, int64_t n, uint64_t high, int64_t room) {
+  int64_t kept = 0;
   for (int64_t i = 0; i < n; ++i) {
     WORD w = words[i];
     uint64_t key = NAME(Key)(&w);
-    bool inside = (key >= low) & (key <= high);
+    bool last = key == high;
     words[kept] = w;
-    kept += (key < low) | (inside & (room > 0)); /* no branch: either is as likely */
-    room -= inside;
+    kept += (key < high) | (last & (room > 0));
+    room -= last;
   }
   return kept;
+}
+
+/* Of many words those up to a key that hardly fewer than `count` words have or come before, as a sample says; all of them where it is wrong. */
+static LATHE_OWN_FRAME int64_t NAME(DropBySample)(WORD *words, int64_t n, int64_t count) {
+  WORD sample[LATHE_SORT_SAMPLE], room[LATHE_SORT_SAMPLE];
+  int64_t expected = count * LATHE_SORT_SAMPLE / n + 1, rank = expected + ((int64_t)2 << (bitsOf((uint64_t)expected) / 2)), held = 0; /* two to three deviations more */
+  if (rank >= LATHE_SORT_SAMPLE)
+    return n;
+  for (int64_t i = 0; i < LATHE_SORT_SAMPLE; ++i)
+    sample[i] = words[i * (n / LATHE_SORT_SAMPLE)];
+  uint64_t most = NAME(Key)(&NAME(Near)(sample, room, LATHE_SORT_SAMPLE)[rank]);
+  for (int64_t i = 0; i < n; ++i)
+    held += NAME(Key)(&words[i]) <= most;
+  return held < count ? n : NAME(KeepTo)(words, n, most);
+}
+
+/* Drops, in place and in order, words that are not among the first `count`, of which `spare(count)` more may be
+ * left; says how many are. Words are ordered by index, so that of equal keys those that come first are kept. Later words are among the first only
+ * where they come before *bound: `count` have its key or a smaller one. */
+static int64_t NAME(DropLast)(WORD *words, int64_t n, int64_t count, WORD *bound) {
+  if (n >= LATHE_SORT_MANY && count <= n / 4) /* of half of them it would leave most */
+    n = NAME(DropBySample)(words, n, count);
+  KeyRange range = NAME(Range)(words, n);
+  uint64_t low = range.low, high = range.high;
+  int64_t below = 0, within = n;
+  while (below + within > count + spare(count) && low < high)
+    below += NAME(Refine)(words, n, count - below, &low, &high, &within);
+  *bound = NAME(Ahead)(high);
+  return low < high ? NAME(KeepTo)(words, n, high) : NAME(KeepFirst)(words, n, high, count - below);
 }
 
 /* The first `count` of the `n` words in order: at the start of `words` or of `room`. */
@@ -91,8 +121,9 @@ static const WORD *NAME(Sort)(WORD *words, WORD *room, int64_t n, int64_t count)
     NAME(SortHeap)(words, count);
     return words;
   }
+  WORD bound;
   if (count + spare(count) < n)
-    n = NAME(DropLast)(words, n, count);
+    n = NAME(DropLast)(words, n, count, &bound);
   return NAME(All)(words, room, n);
 }
 
@@ -124,10 +155,8 @@ static void NAME(Collect)(WORD *words, int64_t count, const WORD *more, int64_t 
     to += NAME(Less)(&w, &bound);
   }
   int64_t held = to - (words + 2);
-  if (held > LATHE_SORT_COLLECTED * count) {
-    held = NAME(DropLast)(words + 2, held, count);
-    NAME(Bound)(words, held);
-  }
+  if (held > LATHE_SORT_COLLECTED * count)
+    held = NAME(DropLast)(words + 2, held, count, &words[0]);
   NAME(SetCollected)(words, held);
 }
 
@@ -157,7 +186,7 @@ static void NAME(Take)(WORD *words, int64_t size, int64_t count, const WORD *mor
 
 static const WORD *NAME(End)(WORD *words, WORD *room, int64_t size, int64_t count) {
   if (!isFew(size, count)) {
-    int64_t held = NAME(DropLast)(words + 2, NAME(Collected)(words), count);
+    int64_t held = NAME(DropLast)(words + 2, NAME(Collected)(words), count, &words[0]);
     return NAME(All)(words + 2, room, held);
   }
   NAME(SortHeap)(words, count);
