@@ -159,6 +159,8 @@ private:
   Value conditionAt(const BodyEmitter &point, Value pixel, int64_t tap, ArrayRef<Value> conditions);
   Value isInside(const Tile &tile);
   void requestFilter();
+  bool isRequested() const;
+  void requestNextLine(const Tile &tile, Value channel);
   void emitTile(const Tile &tile, Value chunk);
   void emitKnown(const BodyEmitter &point, Value tile, Value chunk, int64_t extent);
   bool onlyEndsLeave(const BodyEmitter &point, int64_t extent);
@@ -260,6 +262,34 @@ void DepthwiseEmitter::requestFilter() {
     return;
   Value filter = refOf(shape.filter);
   v.loop(v.i(0), v.i(elements), perLine, [&](Value at) { v.prefetch(filter, at, v.b.getF32Type(), 2); });
+}
+
+/// Whether lines come from beyond the second-level cache: those of an image that it does not hold.
+bool DepthwiseEmitter::isRequested() const {
+  if (byChunks || std::min(shape.rows.size(), shape.taps.size()) < 2)
+    return false;
+  unsigned line = shape.rows.end()[-2];
+  std::optional<int64_t> height = f.info.extents[line].constant(), step = strideAlong(f.info, shape.image, line), tapStep = strideAlong(f.info, shape.image, shape.taps.end()[-2]);
+  return height && step && tapStep && *step >= *tapStep && *tapStep > 0 && 4 * *height * *step > int64_t(f.isa.costs.secondCache);
+}
+
+/// What the next line of results reads first of all. A tile's pixels lie a line of channels apart, where nothing looks ahead.
+void DepthwiseEmitter::requestNextLine(const Tile &tile, Value channel) {
+  constexpr int64_t perCacheLine = 16;
+  unsigned line = shape.rows.end()[-2], tapLine = shape.taps.end()[-2];
+  int64_t step = *strideAlong(f.info, shape.image, line), tapStep = *strideAlong(f.info, shape.image, tapLine), taps = *f.info.extents[tapLine].constant();
+  int64_t pixel = *strideAlong(f.info, shape.image, shape.rows.back()), tap = *strideAlong(f.info, shape.image, shape.taps.back());
+  int64_t apart = std::max<int64_t>(1, pixel / std::max<int64_t>(1, tap)), share = std::max<int64_t>(1, perCacheLine / v.lanes);
+  BodyEmitter point = tile.point;
+  point.bindAxis(pixelAxis(), tile.first);
+  for (unsigned a : shape.taps)
+    point.bindAxis(f.info.axes[a], v.i(0));
+  point.bindAxis(f.info.axes[shape.channel], channel);
+  Value image = v.at(refOf(shape.image), point.emitExpr(f.info.exprOf(shape.image)));
+  Value mine = share > 1 ? v.mul(v.b.create<arith::RemSIOp>(v.loc, v.div(channel, v.i(v.lanes)), v.i(share)), pixel / apart) : v.i(0); // vectors of one line of the cache share its pixels
+  for (int64_t t = std::max<int64_t>(0, taps - step / tapStep); t < taps; ++t)
+    for (int64_t x = 0; x < tile.width * apart; x += share)
+      v.prefetch(image, v.add(mine, step + t * tapStep + x * (pixel / apart)), v.b.getF32Type(), 2);
 }
 
 /// Items are (row, tile, chunk of channels), the last fastest, or (image, chunk of channels, line, tile).
@@ -384,6 +414,8 @@ void DepthwiseEmitter::emitVectors(const Tile &tile, ArrayRef<Value> channels, V
   Values sums(tile.width * channels.size(), v.f(0));
   BodyEmitter point = tile.point;
   point.bindAxis(pixelAxis(), tile.first);
+  if (isRequested())
+    requestNextLine(tile, channels[0]);
   sums = sumRows(tile, point, 0, channels, mask, inside, sums);
   for (size_t i = 0; i < sums.size(); ++i) {
     BodyEmitter at = tile.point;
