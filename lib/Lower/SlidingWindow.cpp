@@ -30,6 +30,59 @@ std::optional<unsigned> lower::tapsAlong(const BodyInfo &info, Value image, unsi
   return std::nullopt;
 }
 
+/// Elements from a window to the next one, at most: of lines of which windows leave out more, more is copied than used.
+constexpr int64_t widestStep = 8;
+/// Of a block: as many as fill a vector, and a part of the second-level cache.
+constexpr int64_t fewestPlaces = 16, mostElements = 32 << 10;
+
+/// The steps of a tap's axis for one of the place, in all that the image is made of.
+static std::optional<int64_t> stepAlong(const BodyInfo &info, const llvm::DenseSet<Operation *> &ops, const std::string &place, const std::string &tap) {
+  std::optional<int64_t> steps;
+  for (Operation *op : ops) {
+    if (!isa<kernel::LoadOp, kernel::IndexOp>(op) || !(info.exprOf(op).mentions(place) || info.exprOf(op).mentions(tap)))
+      continue;
+    std::optional<Expr::Linear> byPlace = info.exprOf(op).linearIn(place), byTap = info.exprOf(op).linearIn(tap);
+    std::optional<int64_t> apart = byPlace ? byPlace->coefficient.constant() : std::nullopt, one = byTap ? byTap->coefficient.constant() : std::nullopt;
+    bool sideBySide = !isa<kernel::LoadOp>(op) || one == std::optional<int64_t>(1);
+    if (!apart || !one || *one < 1 || *apart % *one || !sideBySide || (steps && *steps != *apart / *one))
+      return std::nullopt;
+    steps = *apart / *one;
+  }
+  return steps;
+}
+
+std::optional<LineOfWindow> LineOfWindow::of(const BodyInfo &info, Value image, unsigned place, AxisSet reduced) {
+  llvm::DenseSet<Operation *> ops = opsBelow(image);
+  bool plain = llvm::all_of(ops, [](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    auto index = dyn_cast<kernel::IndexOp>(op);
+    return !(load && !load.getIndices().empty()) && !(index && !index.getIndices().empty());
+  });
+  for (unsigned a = 0; plain && a < info.axes.size(); ++a) {
+    std::optional<int64_t> step = reduced >> a & 1 ? stepAlong(info, ops, info.axes[place], info.axes[a]) : std::nullopt;
+    LineOfWindow line{a, step.value_or(0), info.extents[a].constant().value_or(0)};
+    if (line.step >= 1 && line.step <= widestStep && line.tapsInLine >= std::max<int64_t>(line.step, 2) && line.chooseBlock(info, place, reduced))
+      return line;
+  }
+  return std::nullopt;
+}
+
+bool LineOfWindow::chooseBlock(const BodyInfo &info, unsigned place, AxisSet reduced) {
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if ((reduced >> a & 1) && a != taps)
+      lines *= info.extents[a].constant().value_or(mostElements);
+  places = info.extents[place];
+  std::optional<int64_t> all = places.constant();
+  if (!all)
+    return lines < mostElements;
+  for (int64_t parts = 1; *all / parts >= fewestPlaces; ++parts) {
+    places = Expr(*all / parts);
+    if (*all % parts == 0 && lines * *length().constant() <= mostElements)
+      return true;
+  }
+  return false;
+}
+
 bool lower::liesTogether(const BodyInfo &info, Value image, unsigned axis) {
   return llvm::all_of(opsBelow(image), [&](Operation *op) {
     auto load = dyn_cast<kernel::LoadOp>(op);

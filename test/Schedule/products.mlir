@@ -7,7 +7,7 @@
 // RUN: lathe-cuda %s --kernel=forced --sm=90 --emit=plan --size=m=65 --size=n=512 --size=k=256 | FileCheck %s --check-prefix=LARGE
 // RUN: sed 's/rows = 64, columns = 64/rows = 64, columns = 48/' %s | not lathe-opt 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: sed 's/parts = 0/parts = 2/' %s | not lathe-opt 2>&1 | FileCheck %s --check-prefix=PARTS
-// NONE: no such tile; there are 128x128, 64x64, 128x64, 64x96, 64x128, 128x192
+// NONE: no such tile; there are 128x256, 128x128, 64x64, 128x64, 64x96, 64x128, 128x192
 // PARTS: parts: expected 0 or 1
 
 !x = tensor<?x?xf16, #lathe.dims<"m", "k">>

@@ -15,6 +15,22 @@ namespace lathe::lower {
 /// their sum. Nothing where none of the reduced axes does.
 std::optional<unsigned> tapsAlong(const BodyInfo &info, mlir::Value image, unsigned place, AxisSet reduced, int64_t taps);
 
+/// Taps that lie side by side in an image, along which `place` goes `step` elements at a time: all that the image is made of depends on the two axes
+/// through step * place + tap. Blocks of neighbouring places share what they read of an image's lines.
+struct LineOfWindow {
+  unsigned taps;
+  int64_t step, tapsInLine;
+  shape::Expr places = shape::Expr(0); ///< of a block: all of a line, or an equal part of one whose length is known
+  int64_t lines = 1;                   ///< of the image that each of them reads: points of the other summed axes
+  shape::Expr length() const { return (places - shape::Expr(1)) * shape::Expr(step) + shape::Expr(tapsInLine); }
+
+  /// Nothing where no taps lie so, or a block's lines are more than a part of a second-level cache as far as their length is known.
+  static std::optional<LineOfWindow> of(const BodyInfo &info, mlir::Value image, unsigned place, AxisSet reduced);
+
+private:
+  bool chooseBlock(const BodyInfo &info, unsigned place, AxisSet reduced);
+};
+
 /// Do neighbours along the axis lie side by side in all that the image is made of?
 bool liesTogether(const BodyInfo &info, mlir::Value image, unsigned axis);
 

@@ -244,7 +244,7 @@ bool Layouts::acceptsDense(kernel::GenericOp kernel, KernelAccesses &mine) {
     return true;
   if ((imageLast && imageFirst) || (resultLast && resultFirst) || !columns || (*columns < fewestChannels && !fetches))
     return false;
-  return !resultLast || imageLast || (depth && *depth <= shortFilter);
+  return !resultLast || imageLast || (depth && *depth <= shortFilter) || readsLines(info, filter);
 }
 
 /// Groups of channels: what is made of them lies in one order, and so do results with what the epilogue reads of their size.

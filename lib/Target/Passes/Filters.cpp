@@ -4,6 +4,7 @@
 #include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Lower/BodySlices.h"
 #include "lathe/Lower/Float8.h"
+#include "lathe/Lower/SlidingWindow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -72,4 +73,12 @@ std::optional<Filter> Filter::of(const lower::BodyInfo &info, bool halves, bool 
       return f;
   }
   return std::nullopt;
+}
+
+bool target::readsLines(const lower::BodyInfo &info, const Filter &filter) {
+  if (filter.ofBytes() || !filter.rows)
+    return false;
+  unsigned pixels = llvm::Log2_64(filter.rows);
+  std::optional<lower::LineOfWindow> line = lower::LineOfWindow::of(info, filter.image, pixels, filter.reduced);
+  return line && line->step > 1;
 }

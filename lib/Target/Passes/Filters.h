@@ -13,6 +13,9 @@ constexpr int64_t fewestChannels = 12;
 /// it are short, and gathering them costs little beside the products.
 constexpr int64_t shortFilter = 256;
 
+/// Products per element beside which transposing squares of results in registers takes little.
+constexpr int64_t fewestBesideTransposing = 128;
+
 /// The types of images: f32, and with `halves` those of 16 bits, with `bytes` bytes and their sums.
 bool isImageElement(mlir::Type t, bool halves, bool bytes = false);
 
@@ -33,6 +36,9 @@ struct Filter {
   /// With `halves`, factors of 16 bits too, whose products are summed in f32; with `bytes` those of 8: integers, summed in i32, and floats.
   static std::optional<Filter> of(const lower::BodyInfo &info, bool halves = false, bool bytes = false);
 };
+
+/// Whether neighbouring rows are read from lines of the image that they share, and step over pixels, so that a vector of these is made of several.
+bool readsLines(const lower::BodyInfo &info, const Filter &filter);
 
 } // namespace lathe::target
 

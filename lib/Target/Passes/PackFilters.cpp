@@ -326,7 +326,7 @@ void Packer::orderColumns() {
 }
 
 /// Columns in the lanes of the direct form: the innermost column axis is contiguous in all results, and the rows of the image are, too, or are
-/// short.
+/// short, or share lines. Results with their pixels side by side are transposed, which is little beside long sums.
 bool Packer::wantsPanels(Filter f, int64_t depth) {
   unsigned lane = 0;
   int64_t columns = 1;
@@ -348,7 +348,8 @@ bool Packer::wantsPanels(Filter f, int64_t depth) {
       for (unsigned a = 0; a < info.axes.size(); ++a)
         contiguous |= (f.reduced >> a & 1) && steps(op, a) && info.extents[a].constant().value_or(0) >= fewestChannels;
   }
-  return contiguous || (stored && depth <= shortFilter) || isInterleaved(f) || hasFewPixels(f);
+  return contiguous || (stored && (depth <= shortFilter || readsLines(info, f))) || isInterleaved(f) || hasFewPixels(f) ||
+         (depth >= fewestBesideTransposing && readsLines(info, f));
 }
 
 void Packer::packDense(Filter f) {

@@ -26,6 +26,8 @@ constexpr int64_t fewestStreamed = 1 << 19;
 constexpr unsigned elementsPerLine = 16;
 /// Rows at one open distance that share a register: the second and the third lie once and twice as far behind it as an index register says.
 constexpr unsigned rowsPerBase = 3;
+/// Points of a sum over lines that are code of their own.
+constexpr int64_t mostWrittenOut = 24;
 /// Sums in flight that hide the latency of a multiply-add.
 constexpr unsigned sumsInFlight = 8;
 
@@ -96,7 +98,9 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
     for (unsigned i = 0; sumsBefore && i < rows * vectors; ++i)
       sums[i] = v.load(sumsBefore, v.add(column, i / vectors * panelColumns + i % vectors * v.lanes));
     std::optional<Expr> stride = shape.reduced.strideOf(shape.lhs);
-    if (packedRow || tileOfRows) {
+    if (rowsInLines.memory) {
+      sums = overLines(0, rowsInLines.memory, from, v.i(0), v.div(depth, v.i(pointsFrom(1))), rows, vectors, sums);
+    } else if (packedRow || tileOfRows) {
       lower::BodyEmitter point = base;
       sums = innerLoop(point, row, from, depth, v.i(tileOfRows ? tilePitch : 1), rows, vectors, sums);
     } else if (stride) {
@@ -248,24 +252,40 @@ SmallVector<ContractionTile::Row> ContractionTile::rowsAt(lower::BodyEmitter poi
   return result;
 }
 
+/// A row of the panel, which lies `u` rows behind the pointer.
+Values ContractionTile::columnsAt(Value panelRow, unsigned u, unsigned rows, unsigned vectors) {
+  Values columns;
+  for (unsigned q = 0; q < vectors; ++q) {
+    if (requestsRows(rows) && q * v.lanes % elementsPerLine == 0)
+      v.prefetch(panelRow, v.i((u + prefetchRows) * panelColumns + q * v.lanes), panelType);
+    columns.push_back(v.loadConverted(panelRow, v.i(u * panelColumns + q * v.lanes), panelType));
+  }
+  return columns;
+}
+
+/// What point k + u of a pass requests of the next panel.
+void ContractionTile::requestPart(Value k, unsigned u, unsigned rows) {
+  bool requests = ahead && !looksAhead(v.target, rows) && (rows > maxRows() / 2 || mayHave(fewestStreamed));
+  for (unsigned at = u * aheadElements; requests && at < (u + 1) * aheadElements; ++at)
+    if (at % elementsPerLine == 0)
+      v.prefetch(ahead, v.add(v.mul(k, aheadStep), fewRequest ? v.mul(v.i(u), aheadStep) : v.i(at)), panelType, 2);
+}
+
+/// Adds a row's element times the columns to its sums.
+void ContractionTile::addProducts(Value element, ArrayRef<Value> columns, MutableArrayRef<Value> sums) {
+  Value spread = v.splat(element);
+  for (auto [column, sum] : llvm::zip(columns, sums))
+    sum = pairs ? HalfPairs::dot(v, spread, column, sum) : v.fma(spread, column, sum);
+}
+
 Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value panel, Value count, Value stride, unsigned rows,
                                   unsigned vectors, Values sums) {
   SmallVector<Row> starts = rowsAt(point, row, rows);
   std::optional<int64_t> step = getConstantIntValue(stride);
   unsigned perSet = rows * vectors, sets = sums.size() / perSet;
   return v.unrolled(v.i(0), count, unroll, sums, [&](Value k, unsigned u, Values state) {
-    Value panelRow = v.at(panel, v.mul(k, panelColumns), panelType);
-    Values columns;
-    for (unsigned q = 0; q < vectors; ++q) {
-      Value offset = v.i(u * panelColumns + q * v.lanes);
-      if (requestsRows(rows) && q * v.lanes % elementsPerLine == 0)
-        v.prefetch(panelRow, v.i((u + prefetchRows) * panelColumns + q * v.lanes), panelType);
-      columns.push_back(v.loadConverted(panelRow, offset, panelType));
-    }
-    bool requests = ahead && !looksAhead(v.target, rows) && (rows > maxRows() / 2 || mayHave(fewestStreamed));
-    for (unsigned at = u * aheadElements; requests && at < (u + 1) * aheadElements; ++at)
-      if (at % elementsPerLine == 0)
-        v.prefetch(ahead, v.add(v.mul(k, aheadStep), fewRequest ? v.mul(v.i(u), aheadStep) : v.i(at)), panelType, 2);
+    Values columns = columnsAt(v.at(panel, v.mul(k, panelColumns), panelType), u, rows, vectors);
+    requestPart(k, u, rows);
     Value moved = v.mul(step ? k : v.add(k, u), stride);
     int64_t fixed = step ? *step * int64_t(u) : 0;
     for (unsigned r = 0; r < rows; ++r) {
@@ -273,12 +293,54 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
       if (starts[r].steps)
         base = v.at(base, starts[r].steps, shape.lhsType);
       Value element = v.loadScalar(base, v.i(starts[r].displacement + fixed), shape.lhsType);
-      Value spread = v.splat(element);
-      for (unsigned q = 0; q < vectors; ++q) {
-        Value &sum = state[(u % sets) * perSet + r * vectors + q];
-        sum = pairs ? HalfPairs::dot(v, spread, columns[q], sum) : v.fma(spread, columns[q], sum);
-      }
+      addProducts(element, columns, MutableArrayRef<Value>(state).slice((u % sets) * perSet + r * vectors, vectors));
     }
     return state;
   });
+}
+
+/// Of the summed axes of rows in lines.
+int64_t ContractionTile::pointsFrom(size_t level) const {
+  int64_t points = 1;
+  for (const Lines::Level &l : ArrayRef(rowsInLines.levels).drop_front(level))
+    points *= l.extent;
+  return points;
+}
+
+Value ContractionTile::inLines(Value memory, Value lines, Value elements) {
+  return v.at(v.at(memory, v.mul(lines, rowsInLines.pitch), shape.lhsType), elements, shape.lhsType);
+}
+
+/// The points of the levels from `level` on, `first` the first of them: written out where they are few, in loops otherwise.
+Values ContractionTile::overLines(size_t level, Value memory, Value panel, Value first, Value count, unsigned rows, unsigned vectors, Values sums) {
+  const Lines::Level &axis = rowsInLines.levels[level];
+  if (getConstantIntValue(count) == std::optional(axis.extent) && pointsFrom(level) <= mostWrittenOut)
+    return addPoints(level, memory, panel, first, rows, vectors, sums);
+  return v.loop(v.i(0), count, 1, sums, [&](Value x, Values state) {
+    Value at = inLines(memory, v.mul(x, axis.lines), axis.lines ? v.i(0) : x), point = v.mul(x, pointsFrom(level + 1));
+    Value further = v.at(panel, v.mul(point, panelColumns), panelType);
+    if (level + 1 == rowsInLines.levels.size())
+      return addPoints(level + 1, at, further, v.add(first, point), rows, vectors, state);
+    return overLines(level + 1, at, further, v.add(first, point), v.i(rowsInLines.levels[level + 1].extent), rows, vectors, state);
+  });
+}
+
+Values ContractionTile::addPoints(size_t level, Value memory, Value panel, Value first, unsigned rows, unsigned vectors, Values sums) {
+  unsigned perSet = rows * vectors, sets = sums.size() / perSet;
+  for (unsigned k = 0; k < pointsFrom(level); ++k) {
+    int64_t lines = 0, elements = 0, rest = k;
+    for (size_t l = rowsInLines.levels.size(); l-- > level; rest /= rowsInLines.levels[l].extent) {
+      int64_t x = rest % rowsInLines.levels[l].extent;
+      rowsInLines.levels[l].lines ? lines += x * rowsInLines.levels[l].lines : elements += x;
+    }
+    Values columns = columnsAt(panel, k, rows, vectors);
+    requestPart(first, k, rows);
+    // Rows read what others read at other points: kept for these, it would take the registers of the sums.
+    Value at = v.apart(inLines(memory, v.i(lines), v.i(elements)));
+    for (unsigned r = 0; r < rows; ++r) {
+      Value element = v.loadScalar(at, v.i(r * rowsInLines.rowStep), shape.lhsType);
+      addProducts(element, columns, MutableArrayRef<Value>(sums).slice((k % sets) * perSet + r * vectors, vectors));
+    }
+  }
+  return sums;
 }

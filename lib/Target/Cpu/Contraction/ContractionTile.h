@@ -46,6 +46,18 @@ public:
   void setPairs(mlir::Value rows, int64_t pitch) { lhs = rows, packedRow = pitch, pairs = true, prefetched = false; }
   /// Calls of emit() from here on read their tile's rows from `memory`: for each reduced point side by side, points `pitch` elements apart.
   void setTileOfRows(mlir::Value memory, int64_t pitch) { tileOfRows = memory, tilePitch = pitch; }
+  /// Rows that share lines of memory, `pitch` elements apart: a summed axis goes by so many lines, or by elements of one (0). An element lies as far behind
+  /// `memory` as its point says, and `rowStep` elements for each row in front of it.
+  struct Lines {
+    struct Level {
+      int64_t extent, lines;
+    };
+    mlir::Value memory, pitch;
+    int64_t rowStep = 0;
+    llvm::SmallVector<Level> levels; ///< the outermost first
+  };
+  /// Calls of emit() from here on read the tile's rows there. Their depth is a multiple of what one point of the outermost axis has.
+  void setLines(Lines of) { rowsInLines = std::move(of); }
   /// The panel is one of several that lie in memory one after the other, and the next call of emit() is for its tile number
   /// `tile`. The first four tiles of a panel request a quarter of the next one each, or of fewer the first two a half, so that it is in the
   /// second-level cache by the time of its first tile, which would wait for memory otherwise. Does nothing for operands that caches hold anyway,
@@ -72,6 +84,13 @@ private:
                  Values sums);
   Values innerLoop(lower::BodyEmitter &point, mlir::Value row, mlir::Value panel, mlir::Value count, mlir::Value stride,
                    unsigned rows, unsigned vectors, Values sums);
+  Values columnsAt(mlir::Value panelRow, unsigned u, unsigned rows, unsigned vectors);
+  void requestPart(mlir::Value k, unsigned u, unsigned rows);
+  void addProducts(mlir::Value element, llvm::ArrayRef<mlir::Value> columns, llvm::MutableArrayRef<mlir::Value> sums);
+  int64_t pointsFrom(size_t level) const;
+  mlir::Value inLines(mlir::Value memory, mlir::Value lines, mlir::Value elements);
+  Values overLines(size_t level, mlir::Value memory, mlir::Value panel, mlir::Value first, mlir::Value count, unsigned rows, unsigned vectors, Values sums);
+  Values addPoints(size_t level, mlir::Value memory, mlir::Value panel, mlir::Value first, unsigned rows, unsigned vectors, Values sums);
   void emitRows(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value row, unsigned rows, mlir::Value depth,
                 mlir::Value tile, unsigned width);
 
@@ -85,6 +104,7 @@ private:
   std::optional<int64_t> packedRow;
   mlir::Value tileOfRows;
   int64_t tilePitch = 0;
+  Lines rowsInLines;
   bool pairs = false;
   bool prefetched; ///< the panel comes from memory, not from scratch
   std::optional<int64_t> readers;

@@ -1,6 +1,7 @@
 //===- Convolution.cpp - CPU code for sums of products with a packed filter ===//
 
 #include "Convolution.h"
+#include "LineRows.h"
 #include "RowOrder.h"
 #include "../Contraction/ContractionEpilogue.h"
 #include "../Contraction/ContractionTile.h"
@@ -31,9 +32,6 @@ constexpr int64_t panelsPerPacking = 4;
 /// Pixels at the end of a line that are worth a square.
 constexpr int64_t fewestPixels = 4;
 
-/// Lines of results between what is packed of an image in planes and what is requested of it, and lines of a window where that is worth it.
-constexpr int64_t linesAhead = 2, elementsPerLine = 16, mostLinesOfWindow = 5;
-
 namespace {
 class ConvolutionEmitter {
 public:
@@ -49,7 +47,6 @@ private:
   void packRow(const BodyEmitter &point, size_t level, Value at);
   void packLines(Value first, Value count);
   void packPixels(const BodyEmitter &point, size_t level, Value place, Value valid, Value at);
-  void requestLine(BodyEmitter point, Value place);
   void packBlock(const BodyEmitter &point, Value place, Value channel, Value valid, Value at);
   void packTaps(const BodyEmitter &point, size_t level, Value place, Value valid, Value at);
   void chooseBlockRows();
@@ -78,6 +75,7 @@ private:
   bool byPixels = false; ///< the block is packed from vectors of pixels, which are transposed
   bool byPoints = false; ///< they are not: the block lies as [point of the sum][row], `pitch` elements apart
   int64_t pitch = 0;
+  std::optional<LineRows> byLines; ///< nor copied for each point of the sum: the block lies as lines of the image
   Interior interior; ///< of lines of pixels
   std::optional<Span> linesOfBlock;        ///< of the window that the block being packed reads
   std::optional<lower::WindowEdges> edges; ///< where a tile's rows leave out lines of the window
@@ -87,6 +85,8 @@ private:
 /// Blocks are rounded to the nearest number, where they are more than a tile: a block has up to one and a half times the rows.
 Expr ConvolutionEmitter::blockCount() const {
   Expr slack(blockRows < fewestBlockRows ? blockRows - 1 : blockRows / 2), rows = product.rows.extent();
+  if (byLines)
+    return Expr::max(Expr::divideExactly(rows, byLines->rows()).value_or(Expr::floordiv(rows, byLines->rows())), Expr(1));
   Expr blocks = Expr::max(Expr::floordiv(rows + slack, Expr(blockRows)), Expr(1));
   return blockRows <= fewestBlockRows ? blocks : panels.blocksFor(rows, blocks, fewestBlockRows);
 }
@@ -96,7 +96,9 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       tiles(v, product, product.rhsType, shape.direct ? refOf(product.lhsRef) : f.scratch),
       epilogue(v, product, f.info, body, tiles.maxRows(), /*grouped=*/true), panels(v, shape.columns) {
-  if (!shape.direct && shape.pixelsTogether) {
+  if (!shape.direct)
+    byLines = LineRows::of(f.info, shape, v.lanes);
+  if (!shape.direct && !byLines && shape.pixelsTogether) {
     int64_t innermost = *f.info.extents[product.reduced.axes.back()].constant();
     bool isShort = innermost < v.lanes;
     byPoints = isShort && (v.target.maskedBytes || 2 * innermost <= v.lanes); // at the edges of an image pixels are gathered where masks have no registers
@@ -113,6 +115,10 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
 }
 
 void ConvolutionEmitter::chooseBlockRows() {
+  if (byLines) {
+    blockRows = byLines->rows().constant().value_or(mostBlockRows);
+    return;
+  }
   int64_t fit = blockBytes / (4 * std::max<int64_t>(shape.depth, 1));
   blockRows = std::clamp(fit, fewestBlockRows, mostBlockRows);
   // Packed rows that never leave the first-level cache, where all panels stay in the second. Rows of neighbouring pixels are packed in whole
@@ -143,7 +149,7 @@ KernelPlan ConvolutionEmitter::plan() const {
   plan.items = Expr::min(rows, Expr(1)) * blocks * Expr(panels.count());
   plan.cost = Expr(2 * panelColumns * shape.depth) * Expr::ceildiv(rows, blocks);
   if (!shape.direct) {
-    plan.scratchBytes = Expr(4 * (byPoints ? pitch * shape.depth : mostRows() * shape.depth + v.lanes));
+    plan.scratchBytes = Expr(4) * (byLines ? byLines->elements() : Expr(byPoints ? pitch * shape.depth : mostRows() * shape.depth + v.lanes));
     plan.granularity = Expr(std::min(panels.count(), panelsPerPacking));
   }
   if (std::optional<StagePlan> stage = stageOfRows(f, product.rows, Expr(panels.count()))) {
@@ -183,7 +189,7 @@ ConvolutionEmitter::Span ConvolutionEmitter::spanOf(Value panel) {
 void ConvolutionEmitter::findEdges() {
   constexpr double worth = 1.0 / 32;
   constexpr int64_t longSum = 512;
-  if (shape.direct || product.reduced.axes.size() < 2 || strideOf(0) * *f.info.extents[product.reduced.axes[0]].constant() != shape.depth)
+  if (shape.direct || (byLines && !byLines->hasLinesOfWindow()) || product.reduced.axes.size() < 2 || strideOf(0) * *f.info.extents[product.reduced.axes[0]].constant() != shape.depth)
     return;
   edges = lower::WindowEdges::of(f.info, shape.image, product.rows.set(), product.reduced.axes[0]);
   std::optional<double> outside = edges ? edges->outside(f.info) : std::nullopt;
@@ -251,6 +257,8 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
           tiles.setPackedRows(v.at(f.scratch, points.first), shape.depth);
         if (byPoints)
           tiles.setTileOfRows(v.at(f.scratch, v.add(v.mul(points.first, pitch), v.add(from, tile.first))), pitch);
+        if (byLines)
+          tiles.setLines(byLines->tileAt(v, body, f.scratch, v.add(from, tile.first), v.div(points.first, v.i(strideOf(0)))));
         tiles.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
           epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums, filled);
         });
@@ -285,6 +293,10 @@ void ConvolutionEmitter::eachPoint(size_t level, llvm::function_ref<void(Value)>
 void ConvolutionEmitter::packRows(Value first, Value count) {
   if (edges)
     linesOfBlock = linesInside(first, count);
+  if (byLines) {
+    Span all{v.i(0), v.i(*f.info.extents[product.reduced.axes[0]].constant())}, read = linesOfBlock.value_or(all);
+    return byLines->pack(v, body, first, read.first, v.add(read.first, read.count), f.scratch);
+  }
   if (byPixels || byPoints)
     return packLines(first, count);
   v.loop(v.i(0), count, 1, [&](Value r) {
@@ -407,34 +419,13 @@ void ConvolutionEmitter::packTaps(const BodyEmitter &point, size_t level, Value 
   BodyEmitter within = point;
   interior.assume(v, within);
   auto whole = [&] {
-    requestLine(within, place);
+    BodyEmitter first = within;
+    first.bindAxis(name, v.i(0));
+    first.bindAxis(pixels, place);
+    requestLine(v, shape, first, v.lanes);
     taps(within, {});
   };
   v.ifThen(inside, whole, masked);
-}
-
-/// What a vector of pixels reads some lines of results further on: a model's input comes from memory, from pages that lines of other channels lie between.
-/// Of the window's lines the last ones are new to it. Large windows have products enough to wait behind.
-void ConvolutionEmitter::requestLine(BodyEmitter point, Value place) {
-  auto load = shape.image.getDefiningOp<kernel::LoadOp>();
-  if (!load || !load.getIndices().empty() || product.rows.axes.size() < 2 || product.reduced.axes.size() < 2)
-    return;
-  const Expr &offset = f.info.exprOf(load);
-  unsigned tap = product.reduced.axes.end()[-2];
-  std::optional<Expr::Linear> line = offset.linearIn(f.info.axes[product.rows.axes.end()[-2]]), pixel = offset.linearIn(f.info.axes[product.rows.axes.back()]);
-  std::optional<Expr::Linear> byTap = offset.linearIn(f.info.axes[tap]);
-  int64_t apart = pixel ? pixel->coefficient.constant().value_or(0) : 0, taps = *f.info.extents[tap].constant(), fresh = 1;
-  while (byTap && line && fresh < taps && byTap->coefficient * Expr(fresh) != line->coefficient)
-    ++fresh;
-  if (!byTap || !line || apart < 1 || fresh == taps || taps > mostLinesOfWindow)
-    return;
-  point.bindAxis(f.info.axes[product.reduced.axes.back()], v.i(0));
-  point.bindAxis(f.info.axes[product.rows.axes.back()], place);
-  v.ifThen(v.less(v.i(taps - fresh - 1), point.axisValue(f.info.axes[tap])), [&] {
-    Value ahead = v.mul(point.emitExpr(line->coefficient), linesAhead), address = point.addressOf(load);
-    for (int64_t at = 0; at < apart * v.lanes; at += elementsPerLine)
-      v.prefetch(address, v.add(ahead, at), load.getType());
-  });
 }
 
 /// A square of pixels and channels; `valid` pixels, or all.
