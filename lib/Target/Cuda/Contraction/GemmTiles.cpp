@@ -108,12 +108,17 @@ void TiledGemm::useStep(Value step) {
   b.use(stage);
 }
 
+void TiledGemm::copyTile(TileLoader &o, Value step) {
+  o.use(d.rem(d.narrow(step), stages));
+  o.copy(d.mul(step, tile.k));
+}
+
+void TiledGemm::endCopies() { d.ptx("cp.async.commit_group;"); }
+
 void TiledGemm::copyStep(Value step) {
-  useStep(step);
-  Value depth = d.mul(step, tile.k);
-  a.copy(depth);
-  b.copy(depth);
-  d.ptx("cp.async.commit_group;");
+  copyTile(a, step);
+  copyTile(b, step);
+  endCopies();
 }
 
 void TiledGemm::meetStep() {

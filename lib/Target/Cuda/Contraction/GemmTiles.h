@@ -46,6 +46,9 @@ protected:
   /// Starts the copies of the first steps; returns the first one and the end of all.
   std::pair<Value, Value> startCopies();
   void copyStep(Value step);
+  /// The same one operand's tile after the other, which may be apart; then endCopies().
+  void copyTile(TileLoader &o, Value step);
+  void endCopies();
   /// Waits until all threads have the next step's tiles, and are done with those before that of the last step.
   void meetStep();
   /// The tiles that are copied and read from here on.
