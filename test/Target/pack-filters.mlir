@@ -72,10 +72,19 @@ func.func @interleaved(%x: tensor<1x2x8x8xf32>) -> tensor<1x4x16x16xf32> {
 // CHECK: {packed}
 // CHECK-NOT: panel = 32
 // CHECK: return
+// Of three pixels in one dimension a panel would have 29 too many.
+// CHECK-LABEL: func.func @three
+// CHECK: kernel.pack %{{.*}} {k = 48 : i64, {{.*}}panel = 32 : i64}
+// CHECK: {packed}
 func.func @pixels(%x: tensor<1x16x7x7xf32>, %y: !x, %z: tensor<1x16x16x16xf32>) -> (tensor<1x32x7x7xf32>, tensor<1x32x8x8xf32>, tensor<1x32x16x16xf32>) {
   %w = lathe.constant dense_resource<w> : tensor<32x16x3x3xf32>
   %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x16x7x7xf32>, tensor<32x16x3x3xf32> -> tensor<1x32x7x7xf32>
   %2 = lathe.conv %y, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !x, tensor<32x16x3x3xf32> -> tensor<1x32x8x8xf32>
   %3 = lathe.conv %z, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x16x16x16xf32>, tensor<32x16x3x3xf32> -> tensor<1x32x16x16xf32>
   return %1, %2, %3 : tensor<1x32x7x7xf32>, tensor<1x32x8x8xf32>, tensor<1x32x16x16xf32>
+}
+func.func @three(%x: tensor<1x16x3xf32>) -> tensor<1x32x3xf32> {
+  %w = lathe.constant dense_resource<w> : tensor<32x16x3xf32>
+  %1 = lathe.conv %x, %w strides [1] dilations [1] pads ["1", "1"] groups 1 : tensor<1x16x3xf32>, tensor<32x16x3xf32> -> tensor<1x32x3xf32>
+  return %1 : tensor<1x32x3xf32>
 }

@@ -217,7 +217,7 @@ bool Packer::readsPlanes(Filter f) {
 /// Panels of pixels end with the image, and are computed whole: of 7x7 pixels 64 are. Then the channels are in the lanes although results have
 /// their pixels together, if what that leaves over is less. Tiles of pixels leave out lines of the window that lie outside of the image.
 bool Packer::hasFewPixels(Filter f) {
-  constexpr int64_t narrowest = 16, fewestRows = 24, most = 1024;
+  constexpr int64_t narrowest = 16, fewestRows = 2, most = 1024;
   constexpr double worth = 1.05;
   int64_t pixels = 1, columns = 1;
   std::optional<lower::WindowEdges> edges = lower::WindowEdges::of(info, f.image, f.rows, lower::axesIn(info, f.reduced));
