@@ -1,5 +1,6 @@
 //===- SimplifyGraph.cpp - Identities and canonical forms ------------------===//
 
+#include "EmptyTaps.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Dialect/Lathe/GraphBuilder.h"
 #include "lathe/Optimize/Passes.h"
@@ -234,7 +235,7 @@ static const llvm::StringMap<Rewrite> &rewrites() {
       {"div", simplifyDiv},       {"pow", simplifyPow},   {"neg", simplifyInvolution<NegOp>},
       {"not", simplifyInvolution<NotOp>}, {"select", simplifySelect}, {"cast", simplifyCast},
       {"slice", simplifySlice},   {"concat", simplifyConcat}, {"pad", simplifyPad},
-      {"sort", simplifySort}};
+      {"sort", simplifySort},     {"conv", withoutEmptyTaps}};
   return table;
 }
 

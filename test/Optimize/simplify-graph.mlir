@@ -130,3 +130,35 @@ func.func @firsts(%x: tensor<4x9xf32>, %i: tensor<4x9xi32>, %b: tensor<4x9xi1>) 
   %4 = lathe.sort %x axis 1 {descending} : tensor<4x9xf32> -> tensor<4x2xi64>
   return %0, %1, %2, %3, %4 : tensor<4x1xi64>, tensor<4x1xi64>, tensor<4x1xi64>, tensor<4x1xi64>, tensor<4x2xi64>
 }
+
+// -----
+
+// Around one pixel 3x3 is 1x1; around two a stride of 2 leaves the last two taps; of a wide dilation along lines the middle stays. Where a border would be cut
+// (the first tap lies two places in front of the image, the second one behind its beginning), where all taps read something, where sizes are open, and for
+// integers nothing changes.
+// CHECK-LABEL: func @taps
+// CHECK: %[[ONE:.*]] = lathe.slice %{{.*}} starts ["0", "0", "1", "0"] {{.*}} -> tensor<8x4x1x3xf32>
+// CHECK: %[[MIDDLE:.*]] = lathe.slice %[[ONE]] starts ["0", "0", "0", "1"] {{.*}} -> tensor<8x4x1x1xf32>
+// CHECK: lathe.conv %{{.*}}, %[[MIDDLE]] strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"]
+// CHECK: %[[LAST:.*]] = lathe.slice %{{.*}} starts ["0", "0", "1"] {{.*}} -> tensor<8x4x2xf32>
+// CHECK: lathe.conv %{{.*}}, %[[LAST]] strides [2] dilations [1] pads ["0", "1"]
+// CHECK: lathe.slice %{{.*}} starts ["0", "0", "1"] {{.*}} -> tensor<8x4x1xf32>
+// CHECK: lathe.conv {{.*}} dilations [6] pads ["0", "0"]
+// CHECK-NOT: lathe.slice
+// CHECK: return
+!open = tensor<1x4x?xf32, #lathe.dims<"1", "4", "n">>
+!result = tensor<1x8x?xf32, #lathe.dims<"1", "8", "n">>
+module {
+lathe.symbol "n" range [1, -1]
+func.func @taps(%x: tensor<1x4x1x1xf32>, %y: tensor<1x4x2xf32>, %z: tensor<1x4x5xf32>, %o: !open, %i: tensor<1x4x1xi32>, %w: tensor<8x4x3x3xf32>, %v: tensor<8x4x3xf32>,
+    %u: tensor<8x4x3xi32>) -> (tensor<1x8x1x1xf32>, tensor<1x8x1xf32>, tensor<1x8x5xf32>, tensor<1x8x1xf32>, tensor<1x8x5xf32>, !result, tensor<1x8x1xi32>) {
+  %0 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x4x1x1xf32>, tensor<8x4x3x3xf32> -> tensor<1x8x1x1xf32>
+  %1 = lathe.conv %y, %v strides [2] dilations [1] pads ["1", "1"] groups 1 : tensor<1x4x2xf32>, tensor<8x4x3xf32> -> tensor<1x8x1xf32>
+  %2 = lathe.conv %z, %v strides [1] dilations [6] pads ["6", "6"] groups 1 : tensor<1x4x5xf32>, tensor<8x4x3xf32> -> tensor<1x8x5xf32>
+  %3 = lathe.conv %z, %v strides [2] dilations [3] pads ["2", "0"] groups 1 : tensor<1x4x5xf32>, tensor<8x4x3xf32> -> tensor<1x8x1xf32>
+  %4 = lathe.conv %z, %v strides [1] dilations [1] pads ["1", "1"] groups 1 : tensor<1x4x5xf32>, tensor<8x4x3xf32> -> tensor<1x8x5xf32>
+  %5 = lathe.conv %o, %v strides [1] dilations [1] pads ["1", "1"] groups 1 : !open, tensor<8x4x3xf32> -> !result
+  %6 = lathe.conv %i, %u strides [1] dilations [1] pads ["1", "1"] groups 1 : tensor<1x4x1xi32>, tensor<8x4x3xi32> -> tensor<1x8x1xi32>
+  return %0, %1, %2, %3, %4, %5, %6 : tensor<1x8x1x1xf32>, tensor<1x8x1xf32>, tensor<1x8x5xf32>, tensor<1x8x1xf32>, tensor<1x8x5xf32>, !result, tensor<1x8x1xi32>
+}
+}
