@@ -28,8 +28,6 @@ public:
   shape::Expr elements() const { return shape::Expr(line.lines) * pitch; } ///< of scratch
   /// Whether lines of the window may be left out: the outermost summed axis is not along the line.
   bool hasLinesOfWindow() const { return line.taps != shape->product.reduced.axes.front(); }
-  /// The indices of the window's lines that are packed.
-  using Lines = std::pair<mlir::Value, mlir::Value>;
   /// Packs the block that begins with row `first`. `from`, `to`: of the outermost summed axis.
   void pack(VectorBuilder &v, const lower::BodyEmitter &body, mlir::Value first, mlir::Value from, mlir::Value to, mlir::Value scratch) const;
   /// Where a tile finds its rows, of which `row` of the block is the first, from a point of the outermost summed axis on.
