@@ -26,7 +26,6 @@ struct KernelAxes {
   Axis &axis(const std::string &name) {
     return *llvm::find_if(axes, [&](const Axis &a) { return a.name == name; });
   }
-  const Axis &axis(const std::string &name) const { return const_cast<KernelAxes *>(this)->axis(name); }
 
   kernel::GenericOp kernel;
   std::vector<Axis> axes;

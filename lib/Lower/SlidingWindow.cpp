@@ -35,32 +35,32 @@ constexpr int64_t widestStep = 8;
 /// Of a block: as many as fill a vector, and a part of the second-level cache.
 constexpr int64_t fewestPlaces = 16, mostElements = 32 << 10;
 
-/// The steps of a tap's axis for one of the place, in all that the image is made of.
-static std::optional<int64_t> stepAlong(const BodyInfo &info, const llvm::DenseSet<Operation *> &ops, const std::string &place, const std::string &tap) {
+std::optional<int64_t> lower::stepsOf(const BodyInfo &info, const llvm::DenseSet<Operation *> &ops, const std::string &first, const std::string &second) {
   std::optional<int64_t> steps;
   for (Operation *op : ops) {
-    if (!isa<kernel::LoadOp, kernel::IndexOp>(op) || !(info.exprOf(op).mentions(place) || info.exprOf(op).mentions(tap)))
+    if (!isa<kernel::LoadOp, kernel::IndexOp>(op) || !(info.exprOf(op).mentions(first) || info.exprOf(op).mentions(second)))
       continue;
-    std::optional<Expr::Linear> byPlace = info.exprOf(op).linearIn(place), byTap = info.exprOf(op).linearIn(tap);
-    std::optional<int64_t> apart = byPlace ? byPlace->coefficient.constant() : std::nullopt, one = byTap ? byTap->coefficient.constant() : std::nullopt;
-    bool sideBySide = !isa<kernel::LoadOp>(op) || one == std::optional<int64_t>(1);
-    if (!apart || !one || *one < 1 || *apart % *one || !sideBySide || (steps && *steps != *apart / *one))
+    std::optional<Expr::Linear> one = info.exprOf(op).linearIn(first), other = info.exprOf(op).linearIn(second);
+    bool both = one && other && !other->coefficient.isZero();
+    std::optional<Expr> times = both ? Expr::divideExactly(one->coefficient, other->coefficient) : std::nullopt;
+    std::optional<int64_t> known = times ? times->constant() : std::nullopt;
+    if (!known || (steps && *steps != *known))
       return std::nullopt;
-    steps = *apart / *one;
+    steps = known;
   }
   return steps;
 }
 
 std::optional<LineOfWindow> LineOfWindow::of(const BodyInfo &info, Value image, unsigned place, AxisSet reduced) {
   llvm::DenseSet<Operation *> ops = opsBelow(image);
-  bool plain = llvm::all_of(ops, [](Operation *op) {
-    auto load = dyn_cast<kernel::LoadOp>(op);
+  bool indirect = llvm::any_of(ops, [](Operation *op) {
     auto index = dyn_cast<kernel::IndexOp>(op);
-    return !(load && !load.getIndices().empty()) && !(index && !index.getIndices().empty());
+    return index && !index.getIndices().empty();
   });
-  for (unsigned a = 0; plain && a < info.axes.size(); ++a) {
-    std::optional<int64_t> step = reduced >> a & 1 ? stepAlong(info, ops, info.axes[place], info.axes[a]) : std::nullopt;
-    LineOfWindow line{a, step.value_or(0), info.extents[a].constant().value_or(0)};
+  for (unsigned a = 0; !indirect && a < info.axes.size(); ++a) {
+    if (!(reduced >> a & 1) || !liesTogether(info, image, a))
+      continue;
+    LineOfWindow line{a, stepsOf(info, ops, info.axes[place], info.axes[a]).value_or(0), info.extents[a].constant().value_or(0)};
     if (line.step >= 1 && line.step <= widestStep && line.tapsInLine >= std::max<int64_t>(line.step, 2) && line.chooseBlock(info, place, reduced))
       return line;
   }

@@ -177,7 +177,7 @@ static void accessWhere(kernel::LoadOp load, kernel::StoreOp store, Value holds)
 
 /// What mentions the axis is read and written only where it is below its extent, and what a window's taps reach from there only as far as they do from
 /// the last place.
-static void keepInside(const lower::KernelAxes &k, const lower::Residues &r, const Expr &extent) {
+static void keepInside(lower::KernelAxes k, const lower::Residues &r, const Expr &extent) {
   kernel::GenericOp kernel = k.kernel;
   OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
   auto below = [&](const Expr &at, const Expr &end) {
@@ -195,12 +195,11 @@ static void keepInside(const lower::KernelAxes &k, const lower::Residues &r, con
 }
 
 void lower::splitResidues(kernel::GenericOp kernel, const Residues &r, const std::string &before) {
-  KernelAxes given(kernel);
-  Expr extent = given.axis(r.axis).extent, parts(r.parts);
+  Expr extent = KernelAxes(kernel).axis(r.axis).extent, parts(r.parts);
   std::optional<Expr> even = Expr::divideExactly(extent, parts);
   if (!even)
-    keepInside(given, r, extent);
-  KernelAxes k(kernel);
+    keepInside(KernelAxes(kernel), r, extent);
+  KernelAxes k(kernel); // with the accesses' new conditions
   unsigned number = k.axes.size();
   Expr quotient = Expr::symbol(r.axis), residue = freshName(k.axes, number);
   k.axis(r.axis).extent = even ? *even : Expr::ceildiv(extent, parts);

@@ -15,6 +15,10 @@ namespace lathe::lower {
 /// their sum. Nothing where none of the reduced axes does.
 std::optional<unsigned> tapsAlong(const BodyInfo &info, mlir::Value image, unsigned place, AxisSet reduced, int64_t taps);
 
+/// How many steps of the second axis one of the first is, in all loads and indices of a slice that mention one of the two. Nothing where that differs, or is
+/// no whole number.
+std::optional<int64_t> stepsOf(const BodyInfo &info, const llvm::DenseSet<mlir::Operation *> &ops, const std::string &first, const std::string &second);
+
 /// Taps that lie side by side in an image, along which `place` goes `step` elements at a time: all that the image is made of depends on the two axes
 /// through step * place + tap. Blocks of neighbouring places share what they read of an image's lines.
 struct LineOfWindow {

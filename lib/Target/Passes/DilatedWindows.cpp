@@ -20,19 +20,8 @@ static std::optional<lower::Residues> dilationAlong(const BodyInfo &info, const 
   for (unsigned tap = 0; tap < info.axes.size(); ++tap) {
     if (!(f.reduced >> tap & 1) || info.extents[tap].constant() != std::optional<int64_t>(kernel::winogradTaps))
       continue;
-    std::optional<int64_t> between;
-    bool all = llvm::all_of(ops, [&](Operation *op) {
-      if (!isa<kernel::LoadOp, kernel::IndexOp>(op) || !info.exprOf(op).mentions(info.axes[tap]))
-        return true;
-      std::optional<Expr::Linear> byTap = info.exprOf(op).linearIn(info.axes[tap]), byPlace = info.exprOf(op).linearIn(at);
-      std::optional<Expr> apart = byTap && byPlace ? Expr::divideExactly(byTap->coefficient, byPlace->coefficient) : std::nullopt;
-      std::optional<int64_t> steps = apart ? apart->constant() : std::nullopt;
-      if (!steps || (between && *between != *steps))
-        return false;
-      between = steps;
-      return true;
-    });
-    if (all && between && *between > 1)
+    std::optional<int64_t> between = lower::stepsOf(info, ops, info.axes[tap], at);
+    if (between && *between > 1)
       return lower::Residues{at, *between, info.axes[tap]};
   }
   return std::nullopt;

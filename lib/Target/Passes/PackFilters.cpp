@@ -348,8 +348,8 @@ bool Packer::wantsPanels(Filter f, int64_t depth) {
       for (unsigned a = 0; a < info.axes.size(); ++a)
         contiguous |= (f.reduced >> a & 1) && steps(op, a) && info.extents[a].constant().value_or(0) >= fewestChannels;
   }
-  return contiguous || (stored && (depth <= shortFilter || readsLines(info, f))) || isInterleaved(f) || hasFewPixels(f) ||
-         (depth >= fewestBesideTransposing && readsLines(info, f));
+  bool fromLines = depth >= fewestBesideTransposing && readsLines(info, f);
+  return contiguous || (stored && depth <= shortFilter) || fromLines || isInterleaved(f) || hasFewPixels(f);
 }
 
 void Packer::packDense(Filter f) {

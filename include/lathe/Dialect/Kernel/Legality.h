@@ -40,7 +40,7 @@ struct Conjunct {
   mlir::Value value;
   bool holds = true;
 };
-/// The same of a store that writes only where the conjuncts hold. Each of them must say of an axis that was split into residues, the last ones of which are
+/// The block of a store that writes only where the conjuncts hold. Each of them must say of an axis that was split into residues, the last ones of which are
 /// shorter, that it is inside: parts * quotient + residue < extent.
 std::optional<ElementRange> blockOf(shape::Expr offset, std::vector<Extent> axes, llvm::ArrayRef<Conjunct> given, const shape::Facts &facts);
 

@@ -286,7 +286,8 @@ void DepthwiseEmitter::requestNextLine(const Tile &tile, Value channel) {
     point.bindAxis(f.info.axes[a], v.i(0));
   point.bindAxis(f.info.axes[shape.channel], channel);
   Value image = v.at(refOf(shape.image), point.emitExpr(f.info.exprOf(shape.image)));
-  Value mine = share > 1 ? v.mul(v.b.create<arith::RemSIOp>(v.loc, v.div(channel, v.i(v.lanes)), v.i(share)), pixel / apart) : v.i(0); // vectors of one line of the cache share its pixels
+  // Vectors of one line of the cache share its pixels.
+  Value mine = share > 1 ? v.mul(v.rem(v.div(channel, v.i(v.lanes)), v.i(share)), pixel / apart) : v.i(0);
   for (int64_t t = std::max<int64_t>(0, taps - step / tapStep); t < taps; ++t)
     for (int64_t x = 0; x < tile.width * apart; x += share)
       v.prefetch(image, v.add(mine, step + t * tapStep + x * (pixel / apart)), v.b.getF32Type(), 2);

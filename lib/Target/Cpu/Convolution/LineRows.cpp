@@ -55,7 +55,7 @@ std::optional<LineRows> LineRows::of(const lower::BodyInfo &info, const Convolut
   LineRows rows;
   rows.info = &info, rows.shape = &shape, rows.line = *line;
   rows.interior = Interior(info, shape.image, line->taps, lower::allAxes(info));
-  rows.pitch = shape::Expr::ceildiv(line->length(), shape::Expr(lanes)) * shape::Expr(lanes);
+  rows.pitch = Expr::ceildiv(line->length(), Expr(lanes)) * Expr(lanes);
   return rows;
 }
 
@@ -68,13 +68,12 @@ int64_t LineRows::linesOf(size_t level) const {
   return apart;
 }
 
-void LineRows::pack(VectorBuilder &v, const BodyEmitter &body, Value first, Value from, Value to, Value scratch) const {
+void LineRows::pack(VectorBuilder &v, const BodyEmitter &body, Value first, Value from, Value to, Value scratch) {
   BodyEmitter point = body;
   shape->product.rows.bind(v, point, first, /*flat=*/false);
-  LineRows into = *this;
-  into.scratch = scratch;
-  into.apart = point.emitExpr(pitch);
-  into.packLines(v, point, 0, from, to, v.i(0));
+  this->scratch = scratch;
+  apart = point.emitExpr(pitch);
+  packLines(v, point, 0, from, to, v.i(0));
 }
 
 /// The summed axes from `level` on, but for that along the line.

@@ -29,7 +29,7 @@ public:
   /// Whether lines of the window may be left out: the outermost summed axis is not along the line.
   bool hasLinesOfWindow() const { return line.taps != shape->product.reduced.axes.front(); }
   /// Packs the block that begins with row `first`. `from`, `to`: of the outermost summed axis.
-  void pack(VectorBuilder &v, const lower::BodyEmitter &body, mlir::Value first, mlir::Value from, mlir::Value to, mlir::Value scratch) const;
+  void pack(VectorBuilder &v, const lower::BodyEmitter &body, mlir::Value first, mlir::Value from, mlir::Value to, mlir::Value scratch);
   /// Where a tile finds its rows, of which `row` of the block is the first, from a point of the outermost summed axis on.
   ContractionTile::Lines tileAt(VectorBuilder &v, const lower::BodyEmitter &body, mlir::Value scratch, mlir::Value row, mlir::Value outermost) const;
 
@@ -41,7 +41,7 @@ private:
   const lower::BodyInfo *info = nullptr;
   const ConvolutionShape *shape = nullptr;
   Interior interior; ///< along the line
-  mlir::Value scratch, apart; ///< elements from line to line
+  mlir::Value scratch, apart; ///< of the block that is packed: its memory, and elements from line to line
   lower::LineOfWindow line;
   shape::Expr pitch = shape::Expr(0);
 };
