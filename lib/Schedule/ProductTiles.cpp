@@ -10,7 +10,8 @@ static constexpr ProductTile byThreads[] = {{ProductUnit::Threads, "gemm_simt_12
                                             {ProductUnit::Threads, "gemm_simt_128x128", 128, 128, 16, 8, 1, 2},
                                             {ProductUnit::Threads, "gemm_simt_64x64", 64, 64, 16, 4, 1, 2}};
 // Few tiles of a long depth: the last one takes as much of a multiprocessor as there is.
-static constexpr ProductTile byWarps[] = {{ProductUnit::Warps, "gemm_mma_128x128", 128, 128, 32, 4, 1, 4},
+static constexpr ProductTile byWarps[] = {{ProductUnit::Warps, "gemm_mma_128x256", 128, 256, 32, 4, 1, 3, 64},
+                                          {ProductUnit::Warps, "gemm_mma_128x128", 128, 128, 32, 4, 1, 4},
                                           {ProductUnit::Warps, "gemm_mma_128x64", 128, 64, 32, 2, 1, 4},
                                           {ProductUnit::Warps, "gemm_mma_64x64", 64, 64, 32, 2, 1, 4},
                                           {ProductUnit::Warps, "gemm_mma_64x64_deep", 64, 64, 128, 2, 4, 3}};
@@ -38,7 +39,7 @@ int64_t schedule::costOf(const ProductTile &t) {
   case ProductUnit::Threads: // larger tiles load less for each product
     return results / 64 * (results < 128 * 128 ? 64 : results < 128 * 256 ? 58 : 55);
   case ProductUnit::Warps: // of 32 of the depth: its products, and what a step waits for
-    return results / 32 + (t.sharers > 1 ? 80 : 128);
+    return results / 32 + (t.across > 32 ? 48 : t.sharers > 1 ? 80 : 128);
   case ProductUnit::Groups: // clocks: bytes from the second-level cache, 64 a clock, or products, 32 lines by columns a clock
     return std::max<int64_t>(2 * (t.rows + t.columns), results / 32);
   }

@@ -22,6 +22,7 @@ struct ProductTile {
   unsigned blocks;        ///< Threads: rows of a thread, of which there are 256. Warps: blocks of 16 rows of a warp. Groups: of 64 rows of a group
   unsigned sharers;       ///< Warps: groups of them that divide a step's depth. Groups: how many divide the tile's rows
   unsigned stages;        ///< steps that shared memory holds
+  unsigned across = 32;   ///< Warps: columns of a warp
 };
 
 /// Smallest first for Groups, largest first for the others.

@@ -8,8 +8,8 @@
 // RUN: lathe-cuda %s --kernel=bias --sm=80 --emit=plan --processors=4 | FileCheck %s --check-prefix=ROOM
 // REQUIRES: ptxas
 
-// The largest tile of warps (48 of 128x128), whose sums turn where its operands were, fits into the 101,376 bytes of 8.6 and 8.9.
-// ROOM: 0 48 1 1 256 82944
+// The largest tile of warps (24 of 128x256), whose sums turn where its operands were, fits into the 101,376 bytes of 8.6 and 8.9.
+// ROOM: 0 24 1 1 256 93184
 
 // BIAS: cvt.rn.f16.f32
 // BIAS: st.shared.{{[bu]}}32

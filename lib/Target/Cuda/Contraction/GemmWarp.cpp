@@ -18,12 +18,19 @@ using namespace lathe::cuda;
 
 namespace {
 
-/// A warp multiplies (16 * blocks) x 32. Where there are several groups of warps, each takes its part of a step's depth.
+/// A warp multiplies (16 * blocks) x across. Where there are several groups of warps, each takes its part of a step's depth.
 struct WarpTile : GemmTile {
-  WarpTile(const schedule::ProductTile &t, unsigned bytes) : GemmTile(t), blocks(t.blocks), groups(t.sharers), stages(t.stages), bytes(bytes) {}
-  unsigned blocks, groups, stages;
+  WarpTile(const schedule::ProductTile &t, unsigned bytes)
+      : GemmTile(t), blocks(t.blocks), groups(t.sharers), stages(t.stages), across(t.across), bytes(bytes) {}
+  unsigned blocks, groups, stages, across;
   unsigned bytes; ///< of an element
-  unsigned warpsAlongN() const { return n / 32; }
+  unsigned sums() const { return blocks * sumsOfBlock(); } ///< of a thread
+  unsigned sumsOfBlock() const { return across / 2; }
+  unsigned ownDepth() const { return k / groups; }         ///< of a step, a group's
+  unsigned depthOfProduct() const { return 32 / bytes; }   ///< of an instruction
+  unsigned warpsAlongN() const { return n / across; }
+  /// A block has a multiprocessor for itself, and registers for the operands of two products beside its sums.
+  bool readsAhead() const { return across > 32; }
   unsigned warpsOfGroup() const { return m / (16 * blocks) * warpsAlongN(); }
   unsigned threads() const { return 32 * warpsOfGroup() * groups; }
   /// Tiles in shared memory: from 8.0 on copies are asynchronous and go far ahead.
@@ -47,7 +54,11 @@ public:
 private:
   WarpGemm(const GemmProblem &p, KernelFrame &frame, const WarpTile &tile, Value shared)
       : TiledGemm(p, frame, tile, tile.stagesOn(frame.sm), shared), tile(tile), shared(shared) {}
+  Values fragmentsAt(unsigned k);
+  void multiplyFragments(MutableArrayRef<Value> sums, ArrayRef<Value> fragments);
   Values multiply(ArrayRef<Value> sums);
+  Values multiplyAhead(Value step, MutableArrayRef<Value> sums, ArrayRef<Value> before);
+  Values sumCopies(const Values &zeros, llvm::function_ref<Values(ArrayRef<Value>)> multiplyStep) override;
   Values product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y) {
     return fragment.isInteger(8) ? productOfBytes(sums, x, y) : multiplyHalves(d, schedule::gpuOf(frame.sm), fragment, sums, x, y);
   }
@@ -83,25 +94,66 @@ Values WarpGemm::productOfBytes(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRe
   return now;
 }
 
+/// What the warp multiplies at the place k of its depth of a step: the right operand's by 16 columns, then the left one's by 16 rows.
+Values WarpGemm::fragmentsAt(unsigned k) {
+  Value depth = tile.groups > 1 ? d.add(d.mul(group, tile.ownDepth()), k) : d.i32(k);
+  Values out;
+  for (unsigned j = 0; j < tile.across; j += 16)
+    out.append(b.matrices(lane, d.add(column, j), depth, false));
+  for (unsigned i = 0; i < tile.blocks; ++i)
+    out.append(a.matrices(lane, d.add(row, 16 * i), depth, true));
+  return out;
+}
+
 /// Sums by blocks of 16 rows, then of 8 columns.
+void WarpGemm::multiplyFragments(MutableArrayRef<Value> sums, ArrayRef<Value> fragments) {
+  ArrayRef<Value> y = fragments.take_front(tile.across / 4), x = fragments.drop_front(tile.across / 4);
+  for (unsigned i = 0; i < tile.blocks; ++i)
+    for (unsigned j = 0; j < tile.across / 8; ++j) {
+      MutableArrayRef<Value> sum = sums.slice(i * tile.sumsOfBlock() + 4 * j, 4);
+      llvm::copy(product(sum, x.slice(4 * i, 4), y.slice(4 * (j / 2) + 2 * (j % 2), 2)), sum.begin());
+    }
+}
+
 Values WarpGemm::multiply(ArrayRef<Value> sums) {
   Values out(sums);
-  unsigned own = tile.k / tile.groups;
-  for (unsigned k = 0; k < own; k += 32 / tile.bytes) {
-    Value depth = tile.groups > 1 ? d.add(d.mul(group, own), k) : d.i32(k);
-    SmallVector<Values> y;
-    for (unsigned j = 0; j < 32; j += 16)
-      y.push_back(b.matrices(lane, d.add(column, j), depth, false));
-    for (unsigned i = 0; i < tile.blocks; ++i) {
-      Values x = a.matrices(lane, d.add(row, 16 * i), depth, true);
-      for (unsigned j = 0; j < 4; ++j) {
-        unsigned at = (4 * i + j) * 4;
-        ArrayRef<Value> sum = ArrayRef<Value>(out).slice(at, 4), right = ArrayRef<Value>(y[j / 2]).slice(2 * (j % 2), 2);
-        llvm::copy(product(sum, x, right), out.begin() + at);
-      }
-    }
-  }
+  for (unsigned k = 0; k < tile.ownDepth(); k += tile.depthOfProduct())
+    multiplyFragments(out, fragmentsAt(k));
   return out;
+}
+
+/// The products of a step but the last ones, whose fragments it returns; before them those of the step before. Warps meet with products at
+/// hand, so that those which wait for shared memory have something to do.
+Values WarpGemm::multiplyAhead(Value step, MutableArrayRef<Value> sums, ArrayRef<Value> before) {
+  meetStep();
+  useStep(step);
+  Values now = fragmentsAt(0);
+  if (!before.empty())
+    multiplyFragments(sums, before);
+  copyStep(d.add(step, stages - 1));
+  useStep(step);
+  for (unsigned k = tile.depthOfProduct(); k < tile.ownDepth(); k += tile.depthOfProduct()) {
+    Values next = fragmentsAt(k);
+    multiplyFragments(sums, now);
+    now = next;
+  }
+  return now;
+}
+
+Values WarpGemm::sumCopies(const Values &zeros, llvm::function_ref<Values(ArrayRef<Value>)> multiplyStep) {
+  if (!tile.readsAhead())
+    return TiledGemm::sumCopies(zeros, multiplyStep);
+  auto [first, end] = startCopies();
+  Values carried = zeros;
+  carried.append(multiplyAhead(first, carried, {}));
+  Values out = d.loop(d.add(first, d.i64(1)), end, d.i64(1), carried, [&](Value step, ValueRange all) {
+    Values sums(all.take_front(tile.sums()));
+    sums.append(multiplyAhead(step, sums, Values(all.drop_front(tile.sums()))));
+    return sums;
+  });
+  Values sums(ArrayRef<Value>(out).take_front(tile.sums()));
+  multiplyFragments(sums, ArrayRef<Value>(out).drop_front(tile.sums()));
+  return sums;
 }
 
 void WarpGemm::storeTile(ArrayRef<Value> sums) {
@@ -112,7 +164,7 @@ void WarpGemm::storeTile(ArrayRef<Value> sums) {
   Value firstRow = d.add(d.narrow(m0), row), firstColumn = d.add(d.narrow(n0), column);
   for (unsigned i = 0; i < tile.blocks; ++i)
     storeFragmentRows(frame, epilogue, {buffer, lane, d.add(firstRow, 16 * i), m, firstColumn, n, a.interleaves(), b.interleaves()},
-                      sums.slice(16 * i, 16));
+                      sums.slice(i * tile.sumsOfBlock(), tile.sumsOfBlock()));
 }
 
 /// The first group adds up what the others have, through the memory of the operands, in the groups' order. That memory is free when all warps have
@@ -148,9 +200,9 @@ void WarpGemm::emit() {
   warp = d.rem(index, tile.warpsOfGroup());
   group = d.div(index, tile.warpsOfGroup());
   row = d.mul(d.div(warp, tile.warpsAlongN()), 16 * tile.blocks);
-  column = d.mul(d.rem(warp, tile.warpsAlongN()), 32);
+  column = d.mul(d.rem(warp, tile.warpsAlongN()), tile.across);
   locate();
-  sumGroups(sumOverDepth(16 * tile.blocks, [&](ArrayRef<Value> sums) { return multiply(sums); }));
+  sumGroups(sumOverDepth(tile.sums(), [&](ArrayRef<Value> sums) { return multiply(sums); }));
 }
 
 bool cuda::takesWarpGemm(const Generator &g, const GemmProblem &p) {
@@ -165,43 +217,75 @@ static schedule::ProductTile ofElements(schedule::ProductTile t, unsigned bytes)
   return t;
 }
 
-/// The tile that several groups share stands in for the one of its size where copies run far ahead, and it has room.
-static bool isMade(const schedule::ProductTile &t, bool pipelined, unsigned sm, unsigned bytes) {
+namespace {
+/// Which tiles a product is made in.
+struct TilesMade {
+  const GemmProblem &p;
+  const schedule::Machine &machine;
+  unsigned bytes; ///< of an element
+  bool pipelined;
+
+  std::vector<const schedule::ProductTile *> of(const ProductChoice &choice) const;
+
+private:
+  bool hasRoom(const schedule::ProductTile &t) const {
+    return pipelined && WarpTile(ofElements(t, bytes), bytes).sharedBytes(machine.gpu.capability) <= machine.gpu.sharedPerBlock;
+  }
+  bool isMade(const schedule::ProductTile &t) const;
+};
+} // namespace
+
+/// The tile that several groups share stands in for the one of its size where copies run far ahead, and it has room. One that has a
+/// multiprocessor for itself is for products that have enough of them.
+bool TilesMade::isMade(const schedule::ProductTile &t) const {
+  constexpr int64_t fewTiles = 16;
+  if (WarpTile(t, bytes).readsAhead())
+    return hasRoom(t) && p.tiles(t.rows, t.columns).constant().value_or(fewTiles) >= fewTiles;
   auto sizedAlike = [&](const schedule::ProductTile &o) { return o.sharers != t.sharers && o.rows == t.rows && o.columns == t.columns; };
   const schedule::ProductTile *other = llvm::find_if(schedule::tilesOf(schedule::ProductUnit::Warps), sizedAlike);
   if (other == schedule::tilesOf(schedule::ProductUnit::Warps).end())
     return true;
-  schedule::ProductTile deep = ofElements(t.sharers > 1 ? t : *other, bytes);
-  bool deepIs = pipelined && WarpTile(deep, bytes).sharedBytes(sm) <= schedule::gpuOf(sm).gpu.sharedPerBlock;
-  return deepIs == (t.sharers > 1);
+  return hasRoom(t.sharers > 1 ? t : *other) == (t.sharers > 1);
+}
+
+/// Those that schedules leave; all where none of these is made.
+std::vector<const schedule::ProductTile *> TilesMade::of(const ProductChoice &choice) const {
+  std::vector<const schedule::ProductTile *> out = choice.tilesOf(schedule::ProductUnit::Warps);
+  llvm::erase_if(out, [&](const schedule::ProductTile *t) { return !isMade(*t); });
+  if (out.empty())
+    for (const schedule::ProductTile &t : schedule::tilesOf(schedule::ProductUnit::Warps))
+      if (isMade(t))
+        out.push_back(&t);
+  return out;
+}
+
+/// Whether copies bring both operands, by their layouts alone.
+static bool copiesTiles(Generator &g, const GemmProblem &p, const lower::Divisibility &known, const WarpTile &t) {
+  OwningOpRef<ModuleOp> trial = ModuleOp::create(g.device.getLoc());
+  KernelFrame frame(g.info, *trial, t.name, t.threads(), g.sm, 0, g.dependent());
+  frame.known = known;
+  bool copies = WarpGemm(p, frame, t).isPipelined();
+  frame.finish();
+  return copies;
 }
 
 llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   std::vector<TileLaunch> launches;
   unsigned first = g.entries.size(), bytes = fragmentType(p, g.sm).getIntOrFloatBitWidth() / 8;
-  std::optional<bool> pipelined;
-  for (const schedule::ProductTile *of : ProductChoice(g).tilesOf(schedule::ProductUnit::Warps)) {
-    schedule::ProductTile sized = ofElements(*of, bytes);
-    WarpTile t(sized, bytes);
-    if (!pipelined) { // by the operands' layouts alone
-      OwningOpRef<ModuleOp> trial = ModuleOp::create(g.device.getLoc());
-      KernelFrame frame(g.info, *trial, t.name, t.threads(), g.sm, 0, g.dependent());
-      frame.known = known;
-      pipelined = WarpGemm(p, frame, t).isPipelined();
-      frame.finish();
-    }
-    if (!isMade(*of, *pipelined, g.sm, bytes))
-      continue;
+  auto sized = [&](const schedule::ProductTile &t) { return WarpTile(ofElements(t, bytes), bytes); };
+  bool pipelined = copiesTiles(g, p, known, sized(schedule::tilesOf(schedule::ProductUnit::Warps).front()));
+  for (const schedule::ProductTile *of : TilesMade{p, g.machine(), bytes, pipelined}.of(ProductChoice(g))) {
+    WarpTile t = sized(*of);
     std::string name = entryName(g, t);
     KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
     frame.known = known;
     WarpGemm gemm(p, frame, t);
-    if (*pipelined && t.groups == 1)
-      frame.fitBlocks(2);
+    if (pipelined && t.groups == 1)
+      frame.fitBlocks(t.readsAhead() ? 1 : 2);
     gemm.emit();
     if (llvm::Error e = g.addEntry(frame, name, gemm.error()))
       return e;
-    launches.push_back({sized, t.threads(), t.sharedBytes(g.sm)});
+    launches.push_back({ofElements(*of, bytes), t.threads(), t.sharedBytes(g.sm)});
   }
   return planTiles(g, p, first, launches);
 }

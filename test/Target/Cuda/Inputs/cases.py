@@ -324,6 +324,14 @@ MMA = [lambda: gemm(70, 72, 40, t="f16"), lambda: gemm(33, 50, 19, t="f16"), lam
        lambda: gemm(20, 36, 24, batch=3, a_transposed=True, t="f16", out="f16"), lambda: gemm(128, 70, 100, a_transposed=True, t="bf16", out="bf16"),
        lambda: gemm(1290, 1030, 40, t="f16", b_columns=True)]
 
+# Tiles that have a multiprocessor for themselves, which reads ahead over the ends of steps: edges of rows, columns and depth, one step of it and fewer than stages.
+MMA_WIDE = [lambda: open_gemm(250, 1000, 136, t="f16", out="f16", relu=True).on(1).launching("gemm_mma_128x256"),
+            lambda: open_gemm(256, 504, 24, t="bf16", b_columns=True).on(1).launching("gemm_mma_128x256"),
+            lambda: open_gemm(248, 512, 72, t="bf16", a_transposed=True).on(1).launching("gemm_mma_128x256"),
+            lambda: gemm(500, 1024, 40, t="f16", out="f16", epilogue="bias_relu").on(2).launching("gemm_mma_128x256"),
+            lambda: byte_cases.bytes_gemm(256, 496, 160, open=True).on(1).launching("gemm_mma_128x256"),
+            lambda: window(2, 32, 512, (12, 11), (3, 3), pads=1, t="f16", bias=True, last=True, open=True).on(1).launching("gemm_mma_128x256")]
+
 # Every size open: around the tiles' edges, no depth at all, rows that begin at any address or at multiples of 16 bytes.
 OPEN = [lambda: open_gemm(65, 63, 40), lambda: open_gemm(3, 70, 0), lambda: open_gemm(1, 1, 1), lambda: open_gemm(64, 64, 64, b_columns=True),
         lambda: open_gemm(33, 20, 17, batch=2, a_transposed=True), lambda: open_gemm(64, 65, 16, t="f16", a_transposed=True),
@@ -529,6 +537,7 @@ GROUPS = {"shared_rows": SHARED_ROWS,
           "windows_bulk": WINDOWS_BULK,
           "windows_bf16": WINDOWS_BF16,
           "mma": MMA,
+          "mma_wide": MMA_WIDE,
           "gemms_f64": GEMMS_F64}
 GROUPS.update(ordered_cases.GROUPS)
 GROUPS.update(byte_cases.GROUPS)
