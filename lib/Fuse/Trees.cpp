@@ -101,16 +101,16 @@ bool isFree(Value v, unsigned budget, unsigned &cost) {
 /// Instructions beside which writing an element to memory and reading it again does not count.
 constexpr unsigned memoryTrip = 4;
 
-/// A convolution of bytes has its padding made before; one without groups reads what is padded once, where it packs it.
+/// A convolution of bytes has its padding made before; one without groups, or of single channels, reads what is padded once, where it copies it.
 static bool packsOnce(Operation *user) {
   auto conv = dyn_cast<ir::ConvOp>(user);
-  return conv && conv.getGroups() == 1 && !isa<FloatType>(ir::elementOf(conv.getX()));
+  return conv && (conv.getGroups() == 1 || ir::dimsOf(conv.getW())[1].isOne()) && !isa<FloatType>(ir::elementOf(conv.getX()));
 }
 
 /// Groups of bytes that windows step over by more than one: no vector of them is read under a mask.
 static bool stepsOverBytes(Operation *pad) {
   auto conv = pad->hasOneUse() ? dyn_cast<ir::ConvOp>(*pad->user_begin()) : ir::ConvOp();
-  return conv && conv.getGroups() != 1 && !isa<FloatType>(ir::elementOf(conv.getX())) && llvm::any_of(conv.getStrides(), [](int64_t s) { return s > 1; });
+  return conv && !packsOnce(conv) && !isa<FloatType>(ir::elementOf(conv.getX())) && llvm::any_of(conv.getStrides(), [](int64_t s) { return s > 1; });
 }
 
 /// A cast to floats of more bits. Whoever reads its value reads less memory without it, and makes it by one instruction.

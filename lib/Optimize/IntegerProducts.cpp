@@ -25,12 +25,14 @@ namespace {
 
 class Rewriter {
 public:
-  Rewriter(OpBuilder &b, Operation *op, const shape::Facts &facts, bool weights) : g(b, op->getLoc(), facts), weights(weights) {}
+  Rewriter(OpBuilder &b, Operation *op, const shape::Facts &facts, bool weights, bool depthwise)
+      : g(b, op->getLoc(), facts), weights(weights), depthwise(depthwise) {}
   bool rewrite(ContractOp op);
   bool keepWeights(ContractOp op);
   bool rewrite(ConvOp op);
 
 private:
+  bool multipliesLines(ConvOp op, const Quantised &x, const Quantised &w);
   bool rewriteDepthwise(ConvOp op, const Quantised &x, const Quantised &w);
   std::optional<Quantised> match(Value v) { return matchQuantised(g, v, CodesOf::Integers); }
   bool shrink(Quantised &q);
@@ -43,7 +45,8 @@ private:
   Type i32() { return g.b.getI32Type(); }
 
   GraphBuilder g;
-  bool weights; ///< that are quantised stay bytes beside floats
+  bool weights;   ///< that are quantised stay bytes beside floats
+  bool depthwise; ///< convolutions of single channels stay bytes
 };
 
 } // namespace
@@ -217,8 +220,20 @@ static bool isByteZero(Value zero) {
   return !zero || isByte(elementOf(zero));
 }
 
-/// A channel by itself has no neighbours to multiply four at a time, and lanes of channels multiply floats as fast as integers of 32
-/// bits. Products of bytes and sums of so few of them are exact in f32, whatever their order.
+/// Whether four taps of a line are multiplied at a time, as bytes: of signed weights in one or two dimensions, and an image that is
+/// read at places a tap or a result apart.
+bool Rewriter::multipliesLines(ConvOp op, const Quantised &x, const Quantised &w) {
+  constexpr int64_t reach = 5; // of four taps in a vector of 16 bytes, from one of four results to the next
+  if (!depthwise || w.zero || !elementOf(w.bytes).isSignlessInteger() || op.getStrides().size() > 2 || (x.zero && !numbersOf(x.zero)))
+    return false;
+  for (auto [stride, dilation] : llvm::zip(op.getStrides(), op.getDilations()))
+    if ((stride != 1 && dilation != 1) || stride + dilation > reach)
+      return false;
+  return true;
+}
+
+/// A channel by itself has no neighbours to multiply four at a time but its taps. Other windows are floats: products of bytes and sums of so few of
+/// them are exact in f32, whatever their order.
 bool Rewriter::rewriteDepthwise(ConvOp op, const Quantised &x, const Quantised &w) {
   constexpr int64_t mostTaps = 114; // of at most 383 * 383 each: below 2^24
   Dims filter = dimsOf(w.bytes), dims = dimsOf(op.getResult());
@@ -226,7 +241,7 @@ bool Rewriter::rewriteDepthwise(ConvOp op, const Quantised &x, const Quantised &
   for (const Expr &d : llvm::drop_begin(filter))
     taps = taps * d;
   if (op.getGroups() == 1 || !filter[1].isOne() || !isConstant(w.bytes) || taps.constant().value_or(mostTaps + 1) > mostTaps ||
-      !isByteZero(x.zero) || !isByteZero(w.zero))
+      !isByteZero(x.zero) || !isByteZero(w.zero) || multipliesLines(op, x, w))
     return false;
   auto whole = [&](const Quantised &q) {
     Value v = g.cast(q.bytes, g.b.getF32Type());
@@ -300,7 +315,7 @@ struct IntegerProductsPass : opt::impl::IntegerProductsBase<IntegerProductsPass>
       });
       for (Operation *op : products) {
         OpBuilder b(op);
-        Rewriter r(b, op, facts, weights);
+        Rewriter r(b, op, facts, weights, depthwise);
         if (auto c = dyn_cast<ContractOp>(op))
           r.rewrite(c);
         else

@@ -18,7 +18,7 @@ void opt::buildOptimizePipeline(OpPassManager &pm, const PipelineOptions &option
   pm.addPass(createExpandNarrowTypes(narrow));
   // While zero points and scales still stand where the model has them.
   IntegerProductsOptions integers;
-  integers.weights = options.multipliesBytes;
+  integers.weights = integers.depthwise = options.multipliesBytes;
   pm.addPass(createIntegerProducts(integers));
   if (options.float8)
     pm.addPass(createFloat8Products());

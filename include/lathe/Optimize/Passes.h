@@ -15,7 +15,7 @@ namespace lathe::opt {
 
 /// What targets want otherwise.
 struct PipelineOptions {
-  bool multipliesBytes = true;  ///< of quantised weights, those of bytes with scales for columns are multiplied as a matrix of bytes
+  bool multipliesBytes = true;  ///< of quantised weights, those of bytes with scales for columns are multiplied as a matrix of bytes; convolutions of single channels multiply bytes
   bool wholeTransforms = false; ///< Fourier transforms that a kernel can hold stay one
   bool float8 = false;          ///< floats of 8 bits stay, and products of them are their own
 };

@@ -106,7 +106,8 @@ def IntegerProducts : Pass<"lathe-integer-products", "::mlir::ModuleOp"> {
     %2 = lathe.sub %0, %1 : tensor<8x32xi32>
     ```
   }];
-  let options = [Option<"weights", "weights", "bool", "true", "Quantised weights that floats are multiplied with stay bytes">];
+  let options = [Option<"weights", "weights", "bool", "true", "Quantised weights that floats are multiplied with stay bytes">,
+                 Option<"depthwise", "depthwise", "bool", "true", "Convolutions of single channels stay bytes, where windows and zero points allow">];
   let dependentDialects = ["::lathe::ir::LatheDialect"];
 }
 

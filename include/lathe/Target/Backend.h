@@ -68,7 +68,7 @@ struct Preferences {
   /// Loops of at most so many steps are unrolled.
   std::optional<int64_t> unrolledSteps;
   /// A matrix of bytes with scales for its columns is multiplied with floats as it lies (`lathe.contract` of f32 and i8), its scales behind
-  /// the sum. Otherwise it comes in blocks, as codes of fewer bits do.
+  /// the sum. Otherwise it comes in blocks, as codes of fewer bits do. Convolutions of single channels of bytes stay such, and are floats otherwise.
   bool multipliesBytes = true;
   /// Convolutions put the image that they read into the order of their product: what scales its channels is computed there, for
   /// less than a trip through memory. Otherwise images are read by copies of whole tiles.

@@ -74,6 +74,8 @@ llvm::Expected<bool> emitProduct(KernelFunction &f, KernelPlan &plan);
 llvm::Expected<bool> emitScatter(KernelFunction &f, KernelPlan &plan);
 /// A kernel of class reduction that sums products of bytes in 32 bits: a matrix product or a convolution of integers.
 llvm::Expected<bool> emitIntegerProduct(KernelFunction &f, KernelPlan &plan);
+/// The same, of single channels: four taps of a line at a time.
+llvm::Expected<bool> emitDepthwiseBytes(KernelFunction &f, KernelPlan &plan);
 llvm::Expected<bool> emitAttention(KernelFunction &f, KernelPlan &plan);
 llvm::Error emitScan(KernelFunction &f, KernelPlan &plan);
 llvm::Error emitSort(KernelFunction &f, KernelPlan &plan);

@@ -138,13 +138,14 @@ void VectorBuilder::prefetch(Value pointer, Value offset, Type elementType, unsi
   b.create<LLVM::Prefetch>(loc, at(pointer, offset, storageType(b, elementType)), 0, 4 - level, 1);
 }
 
-Value VectorBuilder::firstLanes(Value count) {
-  auto type = VectorType::get(lanes, b.getI32Type());
+Value VectorBuilder::firstLanes(Value count, unsigned width) {
+  width = width ? width : lanes;
+  auto type = VectorType::get(width, b.getI32Type());
   SmallVector<int32_t> numbers;
-  for (unsigned l = 0; l < lanes; ++l)
+  for (unsigned l = 0; l < width; ++l)
     numbers.push_back(l);
   Value iota = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
-  Value small = b.create<arith::TruncIOp>(loc, b.getI32Type(), max(min(count, i(lanes)), i(0)));
+  Value small = b.create<arith::TruncIOp>(loc, b.getI32Type(), max(min(count, i(width)), i(0)));
   return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, iota, b.create<vector::SplatOp>(loc, small, type));
 }
 

@@ -77,8 +77,8 @@ public:
   void storeScalar(mlir::Value v, mlir::Value pointer, mlir::Value offset);
   /// Requests a line for the caches from `level` outwards.
   void prefetch(mlir::Value pointer, mlir::Value offset, mlir::Type elementType, unsigned level = 1);
-  /// Lanes 0 .. count-1 (as a vector of i1).
-  mlir::Value firstLanes(mlir::Value count);
+  /// Lanes 0 .. count-1 (as a vector of i1), of a vector of `width` elements where that is not 0.
+  mlir::Value firstLanes(mlir::Value count, unsigned width = 0);
   mlir::Value firstLanes(unsigned count);
   /// Lanes first .. end-1.
   mlir::Value lanesFrom(mlir::Value first, mlir::Value end);

@@ -1,5 +1,6 @@
 //===- IntegerConvolution.cpp - CPU code for convolutions of bytes ---------===//
 
+#include "ImageLines.h"
 #include "IntegerEmitter.h"
 #include "../MatrixUnit.h"
 #include "lathe/Lower/BodySlices.h"
@@ -40,7 +41,7 @@ private:
   Expr extentOf(std::optional<unsigned> axis) const { return axis ? f.info.extents[*axis] : Expr(1); }
   Expr width() const { return extentOf(x().row); }
   Expr height() const { return y() ? extentOf(y()->row) : Expr(1); }
-  Expr spanOf(const Slide &s, const Expr &places) const;
+  Expr spanOf(const Slide &s, const Expr &places) const { return cpu::spanOf(f.info, s, places); }
   Expr channelWords() const { return Expr::ceildiv(f.info.extents[shape.channels()], Expr(quad)); }
   Expr blocks() const;
   Expr linesPerBlock() const { return Expr::ceildiv(height(), Expr::max(blocks(), Expr(1))); }
@@ -55,7 +56,7 @@ private:
   Expr imageWords() const;
   void forOuterTaps(const BodyEmitter &point, llvm::function_ref<void(const BodyEmitter &, Value)> body);
   void fillTable();
-  void bindPlace(BodyEmitter &at, const Slide &s, Value place);
+  void bindPlace(BodyEmitter &at, const Slide &s, Value place) { cpu::bindPlace(v, f.info, at, s, place); }
   void packImage(const BodyEmitter &point, Value firstLine, Value lines);
   void emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value firstRow, Value lines);
 
@@ -63,19 +64,16 @@ private:
   /// The tallest group of places of a line, halved.
   Value tileHeight() { return v.ceilDiv(v.ceilDiv(rowLength, v.max(epilogue.rowGroups().tilesOf(v, rowLength), v.i(1))), MatrixUnit::tilesOfGroup); }
   void packTogether(const BodyEmitter &line, Value outer, Value number);
-  void findBorders();
+  void findRuns();
   bool isRunOfBytes(kernel::LoadOp load) const;
-  /// The places of a line of which all is read that is read anywhere: [first, second).
-  std::pair<Value, Value> insideOf(const BodyEmitter &line, const std::string &lane);
   void transposeSquare(Value to);
-  void packVector(const BodyEmitter &at, const std::string &lane, Value place, Value plane, Value to, Value mask, Value from = {});
+  void packVector(const BodyEmitter &at, const std::string &lane, Value place, Value plane, Value to, Value mask, Value from = {}, bool inside = false);
 
   std::optional<Steps> steps;
   std::optional<MatrixUnit> unit; ///< where there are steps
   bool lieTogether; ///< channels, in the image
   bool together;    ///< and in scratch
-  SmallVector<Value> borders; ///< predicates of what is read of the image
-  bool intervals = true;      ///< each holds between any two places at which it does
+  ImageBorders borders;
   SmallVector<kernel::LoadOp> runs; ///< bytes side by side along lines
   bool shifts = false; ///< a vector of bytes is a word of the machine, and all that is read has the one border
   Value square; ///< words of as many channels as lanes at a vector of places
@@ -83,11 +81,6 @@ private:
   Value placeStep, channelStep, outerStep; ///< from a place, four channels and an outer tap to the next one, in words
 };
 } // namespace
-
-/// Elements that windows at `places` places in a row reach over.
-Expr ImageEmitter::spanOf(const Slide &s, const Expr &places) const {
-  return Expr::max((places - Expr(1)) * Expr(s.stride) + (extentOf(s.tap) - Expr(1)) * Expr(s.dilation) + Expr(1), Expr(0));
-}
 
 Expr ImageEmitter::blocks() const {
   Expr lines = Expr::floordiv(Expr(blockPlaces - 1), Expr::max(width(), Expr(1))) + Expr(1);
@@ -132,48 +125,27 @@ std::optional<int64_t> lathe::cpu::stepOfImage(const lower::BodyInfo &info, cons
   return MatrixUnit::stepOf(run);
 }
 
-/// True for comparisons of indices and what holds where all of some do: on a line they hold along an interval.
-static bool holdsAlongInterval(Value v, unsigned depth = 0) {
-  if (auto both = v.getDefiningOp<arith::AndIOp>())
-    return depth < 16 && holdsAlongInterval(both.getLhs(), depth + 1) && holdsAlongInterval(both.getRhs(), depth + 1);
-  using P = arith::CmpIPredicate;
-  auto compare = v.getDefiningOp<arith::CmpIOp>();
-  auto isIndex = [](Value x) {
-    auto index = x.getDefiningOp<kernel::IndexOp>();
-    return x.getDefiningOp<arith::ConstantOp>() || (index && index.getIndices().empty());
-  };
-  return compare && llvm::is_contained({P::slt, P::sle, P::sgt, P::sge}, compare.getPredicate()) && isIndex(compare.getLhs()) &&
-         isIndex(compare.getRhs());
+/// Bytes that lie side by side along lines, and whether vectors of them can be shifted into place.
+void ImageEmitter::findRuns() {
+  shifts = !v.target.maskedBytes && v.lanes <= sizeof(uint64_t);
+  llvm::DenseSet<Operation *> below = lower::opsBelow(shape.rows);
+  for (Operation *op : f.info.ops) {
+    auto load = below.contains(op) ? dyn_cast<kernel::LoadOp>(op) : kernel::LoadOp();
+    if (!load || !load.getType().isInteger(8) || !f.info.exprOf(load).mentions(laneOf(f.info, x())))
+      continue;
+    shifts &= isRunOfBytes(load);
+    runs.push_back(load);
+  }
+  shifts &= borders.areIntervals() && !runs.empty() && borders.all().size() <= 1;
 }
 
-/// The axis that stands for the places of a line where the image is packed.
-static const std::string &laneOf(const lower::BodyInfo &info, const Slide &x) { return info.axes[x.tap && x.dilation == 1 ? *x.tap : *x.row]; }
-
-/// The indices are linear in the lanes: IntegerShape has seen to that for what rows and taps they mention.
-void ImageEmitter::findBorders() {
-  SmallVector<Value> work{shape.rows};
-  lower::AxisSet bound = shape.product.rows.set() | shape.product.batch.set(); // channels are bound where a word is packed, behind the question
+/// Axes that are bound where a line is; channels are where a word is packed, behind the question.
+static lower::AxisSet axesOfLines(const IntegerShape &shape) {
+  lower::AxisSet bound = shape.product.rows.set() | shape.product.batch.set();
   for (const Slide &s : shape.slides)
     if (s.tap)
       bound |= lower::AxisSet(1) << *s.tap;
-  llvm::DenseSet<Operation *> seen;
-  shifts = !v.target.maskedBytes && v.lanes <= sizeof(uint64_t);
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val().getDefiningOp();
-    if (!op || !seen.insert(op).second)
-      continue;
-    work.append(op->operand_begin(), op->operand_end());
-    auto load = dyn_cast<kernel::LoadOp>(op);
-    if (load && load.getType().isInteger(8) && f.info.exprOf(load).mentions(laneOf(f.info, x()))) {
-      shifts &= isRunOfBytes(load);
-      runs.push_back(load);
-    }
-    if (Value border = load ? load.getPredicate() : Value(); border && !llvm::is_contained(borders, border)) {
-      borders.push_back(border);
-      intervals &= holdsAlongInterval(border) && !(f.info.axesOf(border) & ~bound);
-    }
-  }
-  shifts &= intervals && !runs.empty() && borders.size() <= 1;
+  return bound;
 }
 
 bool ImageEmitter::isRunOfBytes(kernel::LoadOp load) const {
@@ -181,44 +153,21 @@ bool ImageEmitter::isRunOfBytes(kernel::LoadOp load) const {
   return along && along->coefficient.isOne() && load.getIndices().empty() && !load.getFill();
 }
 
-std::pair<Value, Value> ImageEmitter::insideOf(const BodyEmitter &line, const std::string &lane) {
-  auto outside = [&](Value place) {
-    BodyEmitter point = line;
-    point.bindAxis(lane, place);
-    Value inside = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
-    for (Value border : borders)
-      inside = v.b.create<arith::AndIOp>(v.loc, inside, point.emit(border));
-    return v.b.create<arith::XOrIOp>(v.loc, inside, v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true))).getResult();
-  };
-  /// From a place on, step by step, while it lies outside; not past the last one.
-  auto walk = [&](Value from, Value last, int64_t step) {
-    auto more = [&](OpBuilder &, Location, ValueRange place) {
-      Value at = place[0], going = v.b.create<arith::CmpIOp>(v.loc, arith::CmpIPredicate::ne, at, last);
-      Value looked = v.b.create<arith::SelectOp>(v.loc, going, step > 0 ? at : v.sub(at, 1), v.i(0));
-      v.b.create<scf::ConditionOp>(v.loc, v.b.create<arith::AndIOp>(v.loc, going, outside(looked)), place);
-    };
-    auto next = [&](OpBuilder &, Location, ValueRange place) { v.b.create<scf::YieldOp>(v.loc, v.add(place[0], v.i(step))); };
-    return v.b.create<scf::WhileOp>(v.loc, TypeRange{v.b.getI64Type()}, ValueRange{from}, more, next).getResult(0);
-  };
-  if (borders.empty())
-    return {v.i(0), places};
-  Value first = walk(v.i(0), places, 1);
-  return {first, walk(places, first, -1)};
-}
-
-/// The words of all channels at the places of a vector. `from`: bytes are loaded from there on, where all are, and shifted into place.
-void ImageEmitter::packVector(const BodyEmitter &at, const std::string &lane, Value place, Value plane, Value to, Value mask, Value from) {
+/// The words of all channels at the places of a vector, which may be known to lie inside. `from`: bytes are loaded from there on, where all are, and
+/// shifted into place.
+void ImageEmitter::packVector(const BodyEmitter &at, const std::string &lane, Value place, Value plane, Value to, Value mask, Value from, bool inside) {
+  const ImageBorders *within = inside ? &borders : nullptr;
   Value perTap = body.emitExpr(channelWords());
   if (together)
     return v.loop(v.i(0), perTap, v.lanes, [&](Value first) {
       v.loop(v.i(0), v.i(v.lanes), 1, [&](Value c) {
-        Value quads = packer.imageWords(at, v.mul(v.add(first, c), quad), lane, place, mask, from, runs);
+        Value quads = packer.imageWords(at, v.mul(v.add(first, c), quad), lane, place, mask, from, runs, within);
         v.b.create<LLVM::StoreOp>(v.loc, quads, word(square, v.mul(c, v.lanes)), 64);
       });
       transposeSquare(v.add(v.mul(to, perTap), v.add(first, v.mul(plane, planeLength))));
     });
   v.loop(v.i(0), perTap, 1, [&](Value c) { // innermost: where the image ends is the same for all channels
-    Value quads = packer.imageWords(at, v.mul(c, quad), lane, place, mask, from, runs);
+    Value quads = packer.imageWords(at, v.mul(c, quad), lane, place, mask, from, runs, within);
     v.b.create<LLVM::StoreOp>(v.loc, quads, word(f.scratch, v.add(v.mul(v.add(plane, c), planeLength), to)), 4);
   });
 }
@@ -234,8 +183,8 @@ void ImageEmitter::transposeSquare(Value to) {
 
 ImageEmitter::ImageEmitter(KernelFunction &f, const IntegerShape &shape, std::optional<Steps> steps)
     : IntegerEmitter(f, shape, steps ? MatrixUnit::groupRows : 0), steps(steps), lieTogether(channelsLieTogether(f.info, shape)),
-      together(lieTogether || steps) {
-  findBorders();
+      together(lieTogether || steps), borders(v, f.info, shape.rows, axesOfLines(shape)) {
+  findRuns();
   if (steps && !lieTogether)
     square = v.b.create<LLVM::AllocaOp>(v.loc, LLVM::LLVMPointerType::get(v.b.getContext()), v.intVec, v.i(v.lanes), 64);
   if (steps)
@@ -303,14 +252,6 @@ void ImageEmitter::fillTable() {
   });
 }
 
-/// The axes of a dimension, so that the image is read at `place`, counted from the first window's start.
-void ImageEmitter::bindPlace(BodyEmitter &at, const Slide &s, Value place) {
-  bool byTap = s.tap && s.dilation == 1;
-  at.bindAxis(f.info.axes[*s.row], byTap ? v.i(0) : place);
-  if (s.tap)
-    at.bindAxis(f.info.axes[*s.tap], byTap ? place : v.i(0));
-}
-
 /// A line's channels, place by place. What lies past the last one meets zeros of the filter, and is written over by the next place.
 void ImageEmitter::packTogether(const BodyEmitter &line, Value outer, Value number) {
   const std::string &lane = f.info.axes[shape.channels()];
@@ -333,15 +274,15 @@ void ImageEmitter::packTogether(const BodyEmitter &line, Value outer, Value numb
     BodyEmitter at = line;
     bindPlace(at, x(), place);
     Value to = v.add(start, v.mul(place, placeStep));
-    if (!intervals || borders.empty())
+    if (!borders.areIntervals() || borders.all().empty())
       return vectors(at, to);
     Value all;
-    BodyEmitter inside = at;
-    for (Value border : borders) {
+    for (Value border : borders.all()) {
       Value holds = at.emit(border);
       all = all ? v.b.create<arith::AndIOp>(v.loc, all, holds).getResult() : holds;
-      inside.bindValue(border, v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true)));
     }
+    BodyEmitter inside = at;
+    borders.hold(inside);
     v.ifThen(all, [&] { vectors(inside, to); }, [&] { vectors(at, to); });
   });
 }
@@ -360,18 +301,16 @@ void ImageEmitter::packImage(const BodyEmitter &point, Value firstLine, Value li
         return packTogether(at, number, line);
       const std::string &lane = laneOf(f.info, x());
       Value plane = together ? number : v.mul(number, perTap);
-      auto [first, end] = intervals ? insideOf(at, lane) : std::pair<Value, Value>();
+      auto [first, end] = borders.areIntervals() ? borders.insideOf(at, lane, places) : std::pair<Value, Value>();
       v.loop(v.i(0), places, v.lanes, [&, first = first, end = end](Value place) {
         Value to = v.add(v.mul(line, places), place);
         auto masked = [&](Value from) { packVector(at, lane, place, plane, to, v.firstLanes(v.sub(places, place)), from); };
-        if (!intervals)
+        if (!borders.areIntervals())
           return masked({});
-        BodyEmitter inside = at; // no lane is outside of the image or of the line
-        for (Value border : borders)
-          inside.bindValue(border, v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true)));
         auto less = [&](Value a, Value b) { return v.less(a, v.add(b, 1)); };
         Value all = v.b.create<arith::AndIOp>(v.loc, less(first, place), less(v.add(place, v.lanes), end));
-        v.ifThen(all, [&] { packVector(inside, lane, place, plane, to, {}); }, [&] {
+        // No lane is outside of the image or of the line.
+        v.ifThen(all, [&] { packVector(at, lane, place, plane, to, {}, {}, /*inside=*/true); }, [&] {
           if (!shifts)
             return masked({});
           Value last = v.sub(end, v.lanes);

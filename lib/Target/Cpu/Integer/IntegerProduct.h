@@ -26,6 +26,11 @@ struct Slide {
   int64_t stride = 1, dilation = 1;
 };
 
+/// The dimensions that the windows of an integer sum slide over, innermost last, where the image (what it is computed from) can be read at row 0 and any
+/// tap, or the other way round. `rows`: axes of the image's places; `reduced`: those of the sum.
+std::vector<Slide> slidesOf(const lower::BodyInfo &info, kernel::ReduceOp sum, const AxisGroup &rows, lower::AxisSet reduced,
+                            const llvm::DenseSet<mlir::Operation *> &image);
+
 struct IntegerShape {
   ContractionShape product;  ///< axes, and what the epilogue reads
   mlir::Value rows;          ///< the bytes of the first factor, a value of the body

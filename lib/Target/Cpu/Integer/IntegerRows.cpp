@@ -1,5 +1,6 @@
 //===- IntegerRows.cpp - Operands of integer products in words -------------===//
 
+#include "ImageLines.h"
 #include "IntegerRows.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -250,7 +251,7 @@ Value WordPacker::shiftedBytes(Value pointer, Value places) {
 }
 
 Value WordPacker::imageWords(const BodyEmitter &at, Value channel, const std::string &lane, Value place, Value mask, Value from,
-                             ArrayRef<kernel::LoadOp> runs) {
+                             ArrayRef<kernel::LoadOp> runs, const ImageBorders *inside) {
   BodyEmitter outside = at;
   Value last = v.sub(outside.emitExpr(info.extents[shape.channels()]), 1);
   Values bytes;
@@ -259,6 +260,8 @@ Value WordPacker::imageWords(const BodyEmitter &at, Value channel, const std::st
     here.bindAxis(lastAxis(), v.min(v.add(channel, j), last));
     BodyEmitter start = here;
     here.bindLane(lane, place, v.lanes, mask);
+    if (inside)
+      inside->hold(here);
     if (from) {
       start.bindAxis(lane, from);
       for (kernel::LoadOp load : runs)

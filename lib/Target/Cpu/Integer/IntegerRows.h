@@ -8,6 +8,8 @@
 
 namespace lathe::cpu {
 
+class ImageBorders;
+
 /// A byte, or a vector of them, as the other sign has it: 128 is added or taken away.
 mlir::Value withOtherSign(VectorBuilder &v, mlir::Value bytes);
 
@@ -38,9 +40,9 @@ public:
   void columns(const lower::BodyEmitter &point, mlir::Value first, mlir::Value to);
   /// Words of the image, lanes along its innermost dimension: four channels from `channel` on at width places. `at` has the
   /// other dimensions bound; `lane` is the kernel axis that stands for the place. With `from` the bytes of `runs` are loaded from that
-  /// place on, all of which can be read, and shifted: what comes in is of no matter.
+  /// place on, all of which can be read, and shifted: what comes in is of no matter. With `inside` no place is beyond these borders.
   mlir::Value imageWords(const lower::BodyEmitter &at, mlir::Value channel, const std::string &lane, mlir::Value place, mlir::Value mask,
-                         mlir::Value from = {}, llvm::ArrayRef<kernel::LoadOp> runs = {});
+                         mlir::Value from = {}, llvm::ArrayRef<kernel::LoadOp> runs = {}, const ImageBorders *inside = nullptr);
 
 private:
   using Values = VectorBuilder::Values;

@@ -46,8 +46,7 @@ static std::optional<int64_t> coefficientOf(const Expr &e, const std::string &ax
   return l ? l->coefficient.constant() : std::nullopt;
 }
 
-/// The dimensions that the windows slide over, where the image can be read at row 0 and any tap, or the other way round.
-static std::vector<Slide> slidesOf(const BodyInfo &info, kernel::ReduceOp sum, const AxisGroup &rows, AxisSet reduced,
+std::vector<Slide> cpu::slidesOf(const BodyInfo &info, kernel::ReduceOp sum, const AxisGroup &rows, AxisSet reduced,
                                    const llvm::DenseSet<Operation *> &image) {
   auto texts = sum->getAttrOfType<ArrayAttr>("slides");
   std::vector<Slide> slides;

@@ -1,0 +1,375 @@
+//===- DepthwiseBytes.cpp - CPU code for depthwise convolutions of bytes ---===//
+//
+// A channel by itself has no neighbours to multiply four at a time but the taps of a line: lane i of a vector of words has the
+// four bytes that the window of place i begins with, which a vector of the image's line becomes by two shuffles. Four products
+// and their sum are one instruction then where the processor has it; lines of windows of other lengths are filled up with
+// zeros of the filter. Several lines of results share the words of the lines that they read.
+//
+// An item is a block of lines of one channel. The lines under its windows are copied first, border and all, so that
+// nothing is masked but the ends of results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ImageLines.h"
+#include "IntegerRows.h"
+#include "IntegerTile.h"
+#include "../KernelEmitters.h"
+#include "lathe/Lower/BodySlices.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::AxisSet;
+using lower::BodyEmitter;
+using lower::BodyInfo;
+using shape::Expr;
+using Values = VectorBuilder::Values;
+
+/// Results of an item: enough beside a copy's border, few enough for their lines to stay in the first cache.
+constexpr int64_t blockPlaces = 4096;
+/// Taps of a line.
+constexpr int64_t mostTaps = 16;
+/// Bytes that a register's lane of 128 bits has.
+constexpr int64_t laneBytes = 16;
+
+namespace {
+struct ByteLines {
+  kernel::ReduceOp sum;
+  Value result; ///< of the sum
+  Value image;  ///< a byte of the body
+  kernel::LoadOp filter;
+  Value weight; ///< a byte of the filter
+  bool imageSigned = false;
+  std::vector<Slide> slides; ///< one or two
+  AxisSet outer = 0;         ///< parallel axes that no window slides along
+
+  const Slide &x() const { return slides.back(); }
+  const Slide *y() const { return slides.size() > 1 ? &slides.front() : nullptr; }
+  static std::optional<ByteLines> of(const BodyInfo &info);
+
+private:
+  bool findFactors(const BodyInfo &info);
+  bool findSlides(const BodyInfo &info);
+};
+} // namespace
+
+/// A plain load of signed bytes, and bytes that have all of the summed axes, too.
+bool ByteLines::findFactors(const BodyInfo &info) {
+  arith::MulIOp mul = lower::productOfBytes(info);
+  sum = mul ? lower::onlySum(info) : kernel::ReduceOp();
+  for (unsigned side = 0; mul && side < 2; ++side) {
+    Operation *mine = mul->getOperand(side).getDefiningOp(), *other = mul->getOperand(1 - side).getDefiningOp();
+    filter = isa<arith::ExtSIOp>(mine) ? lower::plainLoad(mine->getOperand(0)) : kernel::LoadOp();
+    image = other->getOperand(0);
+    imageSigned = isa<arith::ExtSIOp>(other);
+    if (!filter || filter->hasAttr("packed") || !findSlides(info))
+      continue;
+    weight = filter.getResult();
+    result = sum.getResult();
+    return true;
+  }
+  return false;
+}
+
+bool ByteLines::findSlides(const BodyInfo &info) {
+  AxisSet reduced = info.axesOf(sum.getAxes()), ofImage = info.axesOf(image), ofFilter = info.axesOf(filter.getResult());
+  slides = slidesOf(info, sum, AxisGroup::of(info, ofImage & ~ofFilter & ~reduced), reduced, lower::opsBelow(image));
+  if (slides.empty() || slides.size() > 2 || (ofImage & ofFilter & reduced) != reduced)
+    return false;
+  outer = lower::allAxes(info) & ~reduced;
+  for (const Slide &s : slides) {
+    outer &= ~(AxisSet(1) << *s.row);
+    if (!s.tap)
+      continue;
+    reduced &= ~(AxisSet(1) << *s.tap);
+    if (info.extents[*s.tap].constant().value_or(mostTaps + 1) > mostTaps)
+      return false;
+  }
+  // The words of four results are in one lane of a register.
+  return !reduced && 3 * (x().stride + x().dilation) < laneBytes;
+}
+
+std::optional<ByteLines> ByteLines::of(const BodyInfo &info) {
+  ByteLines s;
+  if (!s.findFactors(info) || !lower::storesFollow(s.sum, info))
+    return std::nullopt;
+  return s;
+}
+
+namespace {
+class ByteLinesEmitter {
+public:
+  ByteLinesEmitter(KernelFunction &f, const ByteLines &shape);
+  bool serves() const { return borders.areIntervals(); }
+  void emit();
+  KernelPlan plan() const;
+  const std::string &error() const { return body.error(); }
+
+private:
+  Expr extentOf(std::optional<unsigned> axis) const { return axis ? f.info.extents[*axis] : Expr(1); }
+  int64_t tapsOf(const Slide *s) const { return s ? *extentOf(s->tap).constant() : 1; }
+  int64_t groups() const { return (tapsOf(&shape.x()) + quad - 1) / quad; } ///< of taps, in a line
+  Expr width() const { return extentOf(shape.x().row); }
+  Expr height() const { return shape.y() ? extentOf(shape.y()->row) : Expr(1); }
+  Expr places() const { return spanOf(f.info, shape.x(), width()); }
+  Expr blocks() const { return Expr::ceildiv(height(), Expr::floordiv(Expr(blockPlaces - 1), Expr::max(width(), Expr(1))) + Expr(1)); }
+  Expr linesPerBlock() const { return Expr::ceildiv(height(), Expr::max(blocks(), Expr(1))); }
+  Expr linesUnder(const Expr &lines) const { return shape.y() ? spanOf(f.info, *shape.y(), lines) : lines; }
+  /// Bytes of a line in scratch: the last words reach past what windows read, by no more than a register.
+  Expr pitch() const {
+    constexpr int64_t unit = 64;
+    return Expr::ceildiv(places() + Expr(4 * int64_t(v.lanes) + quad * groups() * shape.x().dilation), Expr(unit)) * Expr(unit);
+  }
+  int64_t linesTogether() const;
+  Value byteAt(Value line, Value place) { return v.at(f.scratch, v.add(v.mul(line, pitchBytes), place), v.b.getI8Type()); }
+  void copyLines(const BodyEmitter &point, Value firstLine, Value lines);
+  void copyLine(const BodyEmitter &at, Value line);
+  void copyByte(const BodyEmitter &at, Value line, Value place);
+  void copyBytes(const BodyEmitter &at, Value line, Value place, unsigned count, Value mask, bool inside);
+  void copyMasked(const BodyEmitter &at, Value line, Value places);
+  void copyBetween(const BodyEmitter &at, Value line, Value places);
+  void readFilter(const BodyEmitter &point);
+  Value wordsOf(Value line, Value place, int64_t group);
+  void emitLines(const BodyEmitter &point, Value firstLine, Value inBlock, int64_t count);
+  void emitVector(const BodyEmitter &point, Value firstLine, Value inBlock, int64_t count, Value place, Value mask);
+  void store(Value bytes, Value to) { v.b.create<LLVM::StoreOp>(v.loc, bytes, to, 1); }
+
+  KernelFunction &f;
+  const ByteLines &shape;
+  VectorBuilder v;
+  BodyEmitter body;
+  ImageBorders borders;
+  Value pitchBytes, widthValue;
+  Value start; ///< what sums begin with
+  Values filter;                       ///< words of taps, splat, line by line
+};
+} // namespace
+
+static AxisSet axesOfLines(const ByteLines &shape) {
+  AxisSet axes = shape.outer;
+  for (const Slide &s : shape.slides)
+    axes |= AxisSet(1) << *s.row | (s.tap ? AxisSet(1) << *s.tap : 0);
+  return axes;
+}
+
+ByteLinesEmitter::ByteLinesEmitter(KernelFunction &f, const ByteLines &shape)
+    : f(f), shape(shape), v(f.b, f.loc, f.isa, cast<FloatType>(f.b.getF32Type())),
+      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), borders(v, f.info, shape.image, axesOfLines(shape)) {}
+
+KernelPlan ByteLinesEmitter::plan() const {
+  KernelPlan plan;
+  Expr outer(1);
+  for (unsigned a = 0; a < f.info.axes.size(); ++a)
+    if (shape.outer >> a & 1)
+      outer = outer * f.info.extents[a];
+  plan.items = outer * blocks() * Expr::min(width(), Expr(1));
+  plan.scratchBytes = pitch() * linesUnder(linesPerBlock());
+  plan.cost = Expr(tapsOf(shape.y()) * groups() + 4) * linesPerBlock() * width();
+  return plan;
+}
+
+/// Lines of results that share words: as many as registers hold beside the filter, without a rest where lines are known.
+int64_t ByteLinesEmitter::linesTogether() const {
+  constexpr int64_t fewest = 4, most = 8;
+  std::optional<int64_t> lines = linesPerBlock().constant();
+  for (int64_t n = v.target.registers >= 32 ? most : fewest; lines && n >= fewest; --n)
+    if (*lines % n == 0)
+      return n;
+  return lines ? std::clamp<int64_t>(*lines, 1, fewest) : fewest;
+}
+
+//===----------------------------------------------------------------------===//
+// The image
+//===----------------------------------------------------------------------===//
+
+void ByteLinesEmitter::copyByte(const BodyEmitter &at, Value line, Value place) {
+  BodyEmitter here = at;
+  here.bindAxis(laneOf(f.info, shape.x()), place);
+  Value byte = here.emit(shape.image);
+  store(shape.imageSigned ? withOtherSign(v, byte) : byte, byteAt(line, place));
+}
+
+void ByteLinesEmitter::copyBytes(const BodyEmitter &at, Value line, Value place, unsigned count, Value mask, bool inside) {
+  BodyEmitter here = at;
+  here.bindLane(laneOf(f.info, shape.x()), place, count, mask);
+  if (inside)
+    borders.hold(here);
+  Value bytes = here.emitLanes(shape.image);
+  store(shape.imageSigned ? withOtherSign(v, bytes) : bytes, byteAt(line, place));
+}
+
+/// Registers of bytes, whose ends tell whether all of them lie inside.
+void ByteLinesEmitter::copyMasked(const BodyEmitter &at, Value line, Value places) {
+  unsigned count = v.target.vectorBytes;
+  auto isInside = [&](Value place) {
+    BodyEmitter here = at;
+    here.bindAxis(laneOf(f.info, shape.x()), place);
+    Value all = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
+    for (Value border : borders.all())
+      all = v.b.create<arith::AndIOp>(v.loc, all, here.emit(border));
+    return all;
+  };
+  v.loop(v.i(0), places, count, [&](Value place) {
+    Value last = v.add(place, count - 1), all = v.b.create<arith::AndIOp>(v.loc, isInside(place), isInside(last));
+    all = v.b.create<arith::AndIOp>(v.loc, all, v.less(last, places));
+    v.ifThen(all, [&] { copyBytes(at, line, place, count, {}, true); },
+             [&] { copyBytes(at, line, place, count, v.firstLanes(v.sub(places, place), count), false); });
+  });
+}
+
+/// Where a masked byte is a branch: what lies outside goes byte by byte, and what is between in whole vectors, the last of which overlaps the one before.
+void ByteLinesEmitter::copyBetween(const BodyEmitter &at, Value line, Value places) {
+  auto [first, end] = borders.insideOf(at, laneOf(f.info, shape.x()), places);
+  auto bytes = [&](Value from, Value to) { v.loop(from, to, 1, [&](Value place) { copyByte(at, line, place); }); };
+  bytes(v.i(0), first);
+  bytes(end, places);
+  Value from = first, last = end;
+  auto vectors = [&](unsigned count) {
+    v.loop(from, last, count, [&](Value place) { copyBytes(at, line, v.min(place, v.sub(last, count)), count, {}, true); });
+  };
+  Value count = v.sub(last, from);
+  unsigned few = v.lanes, many = v.target.vectorBytes;
+  v.ifThen(v.less(count, v.i(few)), [&] { bytes(from, last); },
+           [&] { v.ifThen(v.less(count, v.i(many)), [&] { vectors(few); }, [&] { vectors(many); }); });
+}
+
+void ByteLinesEmitter::copyLine(const BodyEmitter &at, Value line) {
+  Value all = body.emitExpr(places());
+  v.target.maskedBytes ? copyMasked(at, line, all) : copyBetween(at, line, all);
+}
+
+void ByteLinesEmitter::copyLines(const BodyEmitter &point, Value firstLine, Value lines) {
+  const Slide *y = shape.y();
+  Value top = v.mul(firstLine, y ? y->stride : 1), count = lines;
+  if (y)
+    count = v.add(v.mul(v.sub(lines, 1), y->stride), (tapsOf(y) - 1) * y->dilation + 1);
+  v.loop(v.i(0), count, 1, [&](Value line) {
+    BodyEmitter at = point;
+    if (y)
+      bindPlace(v, f.info, at, *y, v.add(top, line));
+    bindPlace(v, f.info, at, shape.x(), v.i(0));
+    copyLine(at, line);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Taps past the last one of a line are 0. What is taken off signed bytes of the image, so that they have no signs, is 128 times all taps.
+void ByteLinesEmitter::readFilter(const BodyEmitter &point) {
+  Type i32 = v.b.getI32Type();
+  auto number = [&](int64_t x) { return v.b.create<arith::ConstantOp>(v.loc, v.b.getI32IntegerAttr(x)).getResult(); };
+  Value all = number(0);
+  filter.clear();
+  for (int64_t ky = 0; ky < tapsOf(shape.y()); ++ky)
+    for (int64_t group = 0; group < groups(); ++group) {
+      Value word = number(0);
+      for (int64_t j = 0; j < quad && group * quad + j < tapsOf(&shape.x()); ++j) {
+        BodyEmitter at = point;
+        if (shape.y() && shape.y()->tap)
+          at.bindAxis(f.info.axes[*shape.y()->tap], v.i(ky));
+        if (shape.x().tap)
+          at.bindAxis(f.info.axes[*shape.x().tap], v.i(group * quad + j));
+        Value byte = at.emit(shape.weight);
+        all = v.b.create<arith::AddIOp>(v.loc, all, v.b.create<arith::ExtSIOp>(v.loc, i32, byte));
+        Value bits = v.b.create<arith::ShLIOp>(v.loc, v.b.create<arith::ExtUIOp>(v.loc, i32, byte), number(8 * j));
+        word = v.b.createOrFold<arith::OrIOp>(v.loc, word, bits);
+      }
+      filter.push_back(v.b.create<vector::SplatOp>(v.loc, word, v.intVec));
+    }
+  start = v.intSplat(0);
+  if (shape.imageSigned)
+    start = v.b.create<vector::SplatOp>(v.loc, v.b.create<arith::MulIOp>(v.loc, all, number(-128)), v.intVec);
+}
+
+/// Of a group of taps, the words for results from a place on: each lane of 128 bits gets the bytes of its four results, then each word its four taps.
+Value ByteLinesEmitter::wordsOf(Value line, Value place, int64_t group) {
+  const Slide &x = shape.x();
+  Value from = byteAt(line, v.add(v.mul(place, x.stride), group * quad * x.dilation));
+  Value words = v.b.create<LLVM::LoadOp>(v.loc, v.intVec, from, 1);
+  int64_t lanes = v.lanes;
+  SmallVector<int64_t> spread, taps;
+  for (int64_t lane = 0; lane < lanes / quad; ++lane)
+    for (int64_t w = 0; w < quad; ++w)
+      spread.push_back(std::min(lane * x.stride + w, lanes - 1));
+  for (int64_t lane = 0; lane < lanes / quad; ++lane)
+    for (int64_t i = 0; i < quad; ++i)
+      for (int64_t t = 0; t < quad; ++t)
+        taps.push_back(lane * laneBytes + i * x.stride + t * x.dilation);
+  words = v.shuffle(words, words, spread);
+  Value bytes = v.b.create<vector::BitCastOp>(v.loc, VectorType::get(4 * lanes, v.b.getI8Type()), words);
+  return v.b.create<vector::BitCastOp>(v.loc, v.intVec, v.shuffle(bytes, bytes, taps));
+}
+
+/// `count` lines of results at a vector of places, from the first line of the block, `inBlock` lines on.
+void ByteLinesEmitter::emitVector(const BodyEmitter &point, Value firstLine, Value inBlock, int64_t count, Value place, Value mask) {
+  const Slide *y = shape.y();
+  int64_t stride = y ? y->stride : 1, dilation = y ? y->dilation : 1, taps = tapsOf(y);
+  Values sums(count, start);
+  Value top = v.mul(inBlock, stride);
+  for (int64_t line = 0; line <= (count - 1) * stride + (taps - 1) * dilation; ++line)
+    for (int64_t group = 0; group < groups(); ++group) {
+      Value words;
+      for (int64_t r = 0; r < count; ++r) {
+        int64_t below = line - r * stride;
+        if (below < 0 || below % dilation || below / dilation >= taps)
+          continue;
+        words = words ? words : wordsOf(v.add(top, line), place, group);
+        sums[r] = IntegerTile::dot(v, sums[r], words, filter[below / dilation * groups() + group]);
+      }
+    }
+  for (auto [r, sum] : llvm::enumerate(sums)) {
+    BodyEmitter at = point;
+    if (y)
+      at.bindAxis(f.info.axes[*y->row], v.add(v.add(firstLine, inBlock), int64_t(r)));
+    at.bindLane(f.info.axes[*shape.x().row], place, v.lanes, mask);
+    at.bindValue(shape.result, sum);
+    for (Operation *op : f.info.ops)
+      if (auto s = dyn_cast<kernel::StoreOp>(op))
+        at.emitStore(s);
+  }
+}
+
+void ByteLinesEmitter::emitLines(const BodyEmitter &point, Value firstLine, Value inBlock, int64_t count) {
+  Value whole = v.roundDown(widthValue, v.lanes);
+  v.loop(v.i(0), whole, v.lanes, [&](Value place) { emitVector(point, firstLine, inBlock, count, place, {}); });
+  v.ifThen(v.less(whole, widthValue), [&] { emitVector(point, firstLine, inBlock, count, whole, v.firstLanes(v.sub(widthValue, whole))); });
+}
+
+void ByteLinesEmitter::emit() {
+  pitchBytes = body.emitExpr(pitch());
+  widthValue = body.emitExpr(width());
+  AxisGroup outer = AxisGroup::of(f.info, shape.outer);
+  Value count = v.max(body.emitExpr(blocks()), v.i(1)), height = body.emitExpr(this->height()), each = body.emitExpr(linesPerBlock());
+  v.loop(f.begin, f.end, 1, [&](Value item) {
+    Value channel = v.div(item, count), firstLine = v.mul(v.sub(item, v.mul(channel, count)), each);
+    Value lines = v.min(each, v.max(v.sub(height, firstLine), v.i(0)));
+    BodyEmitter point = body;
+    if (!outer.empty())
+      outer.bind(v, point, channel, /*flat=*/false);
+    copyLines(point, firstLine, lines);
+    readFilter(point);
+    int64_t together = linesTogether();
+    Value whole = v.mul(v.div(lines, together), together);
+    v.loop(v.i(0), whole, together, [&](Value line) { emitLines(point, firstLine, line, together); });
+    if (together > 1)
+      v.loop(whole, lines, 1, [&](Value line) { emitLines(point, firstLine, line, 1); });
+  });
+}
+
+llvm::Expected<bool> lathe::cpu::emitDepthwiseBytes(KernelFunction &f, KernelPlan &plan) {
+  std::optional<ByteLines> shape = ByteLines::of(f.info);
+  if (!shape)
+    return false;
+  ByteLinesEmitter emitter(f, *shape);
+  if (!emitter.serves())
+    return false;
+  emitter.emit();
+  plan = emitter.plan();
+  if (!emitter.error().empty())
+    return llvm::createStringError(emitter.error());
+  return true;
+}
