@@ -1,4 +1,5 @@
 // RUN: lathe-opt %s --lathe-integer-products | FileCheck %s
+// RUN: lathe-opt %s --lathe-integer-products=depthwise=false | FileCheck %s --check-prefix=FLOATS
 
 // Zero points go behind the sum: the sums of constant columns are a constant.
 // CHECK-LABEL: @zero_point
@@ -91,12 +92,17 @@ func.func @varies(%x: tensor<4x3xui8>, %z: tensor<3xi32>, %w: tensor<3x2xi8>) ->
   return %4 : tensor<4x2xi32>
 }
 
-// A channel by itself: floats, in which so few products are exact; what is too long for that stays in bytes.
-// CHECK-LABEL: @depthwise
-// CHECK: %[[X:.*]] = lathe.cast %arg0 : tensor<1x2x9xui8> -> tensor<1x2x9xf32>
-// CHECK: %[[Z:.*]] = lathe.sub %[[X]]
-// CHECK: %[[S:.*]] = lathe.conv %[[Z]], {{.*}} pads ["1", "1"] groups 2 : tensor<1x2x9xf32>, tensor<2x1x3xf32> -> tensor<1x2x9xf32>
-// CHECK: lathe.cast %[[S]] : tensor<1x2x9xf32> -> tensor<1x2x9xi32>
+// A channel by itself: bytes, of which four taps of a line are multiplied at a time, its border made of zero points. Where that is not asked for, and where lines are
+// longer or steps are wider than that, floats, in which so few products are exact; what is too long for these stays in bytes.
+// CHECK-LABEL: @depthwise(
+// CHECK: %[[PAD:.*]] = lathe.pad %arg0, {{.*}} low ["0", "0", "1"] high ["0", "0", "1"]
+// CHECK: %[[S:.*]] = lathe.conv %[[PAD]], {{.*}} pads ["0", "0"] groups 2 : tensor<1x2x11xui8>, tensor<2x1x3xi8> -> tensor<1x2x9xi32>
+// CHECK: lathe.constant dense<{{\[\[\[}}6], [15]]]> : tensor<1x2x1xi32>
+// FLOATS-LABEL: @depthwise(
+// FLOATS: %[[X:.*]] = lathe.cast %arg0 : tensor<1x2x9xui8> -> tensor<1x2x9xf32>
+// FLOATS: %[[Z:.*]] = lathe.sub %[[X]]
+// FLOATS: %[[S:.*]] = lathe.conv %[[Z]], {{.*}} pads ["1", "1"] groups 2 : tensor<1x2x9xf32>, tensor<2x1x3xf32> -> tensor<1x2x9xf32>
+// FLOATS: lathe.cast %[[S]] : tensor<1x2x9xf32> -> tensor<1x2x9xi32>
 func.func @depthwise(%x: tensor<1x2x9xui8>) -> tensor<1x2x9xi32> {
   %w = lathe.constant dense<[[[1, 2, 3]], [[4, 5, 6]]]> : tensor<2x1x3xi32>
   %z = lathe.constant dense<7> : tensor<1x2x9xi32>
@@ -104,6 +110,24 @@ func.func @depthwise(%x: tensor<1x2x9xui8>) -> tensor<1x2x9xi32> {
   %1 = lathe.sub %0, %z : tensor<1x2x9xi32>
   %2 = lathe.conv %1, %w strides [1] dilations [1] pads ["1", "1"] groups 2 : tensor<1x2x9xi32>, tensor<2x1x3xi32> -> tensor<1x2x9xi32>
   return %2 : tensor<1x2x9xi32>
+}
+
+// CHECK-LABEL: @depthwise_wide
+// CHECK: lathe.conv {{.*}} strides [2] dilations [2] {{.*}} groups 2 : tensor<1x2x9xf32>, tensor<2x1x3xf32> -> tensor<1x2x3xf32>
+func.func @depthwise_wide(%x: tensor<1x2x9xui8>) -> tensor<1x2x3xi32> {
+  %w = lathe.constant dense<[[[1, 2, 3]], [[4, 5, 6]]]> : tensor<2x1x3xi32>
+  %0 = lathe.cast %x : tensor<1x2x9xui8> -> tensor<1x2x9xi32>
+  %1 = lathe.conv %0, %w strides [2] dilations [2] pads ["0", "0"] groups 2 : tensor<1x2x9xi32>, tensor<2x1x3xi32> -> tensor<1x2x3xi32>
+  return %1 : tensor<1x2x3xi32>
+}
+
+// CHECK-LABEL: @depthwise_lines
+// CHECK: lathe.conv {{.*}} groups 2 : tensor<1x2x19xf32>, tensor<2x1x17xf32> -> tensor<1x2x3xf32>
+func.func @depthwise_lines(%x: tensor<1x2x19xui8>) -> tensor<1x2x3xi32> {
+  %w = lathe.constant dense<3> : tensor<2x1x17xi32>
+  %0 = lathe.cast %x : tensor<1x2x19xui8> -> tensor<1x2x19xi32>
+  %1 = lathe.conv %0, %w strides [1] dilations [1] pads ["0", "0"] groups 2 : tensor<1x2x19xi32>, tensor<2x1x17xi32> -> tensor<1x2x3xi32>
+  return %1 : tensor<1x2x3xi32>
 }
 
 // CHECK-LABEL: @depthwise_long

@@ -194,6 +194,53 @@ def groups(variant):
     check(f'{variant} groups of a product', kernel, [a, np.concatenate([words(x, k) for x in b])], [], a.astype(np.int32) @ b.astype(np.int32))
 
 
+# Image, window, strides, dilations, border below and behind as in front, channels to a filter; one of 0 lines: one dimension. Lines that fill vectors, with and
+# without a rest, less than one, less than half of one; taps of which four are a word, or more, or one.
+SINGLE = ((9, 21), (3, 3), (1, 1), (1, 1), (1, 1), 1), ((7, 7), (3, 3), (1, 1), (1, 1), (1, 1), 1), ((14, 14), (5, 5), (2, 2), (1, 1), (2, 2), 1), ((5, 130), (4, 7), (1, 3), (1, 1), (0, 3), 2), \
+    ((8, 16), (3, 2), (2, 1), (1, 3), (0, 3), 1), ((6, 3), (2, 9), (1, 1), (2, 1), (1, 4), 3), ((1, 4), (1, 1), (1, 1), (1, 1), (0, 0), 1), ((0, 33), (0, 3), (0, 2), (0, 1), (0, 1), 1), ((0, 5), (0, 5), (0, 1), (0, 1), (0, 0), 1), \
+    ((70, 64), (3, 3), (1, 1), (1, 1), (0, 0), 1), ((9, 8), (3, 3), (1, 4), (1, 1), (1, 1), 1), ((8, 4), (3, 3), (2, 1), (1, 2), (2, 2), 1)
+
+
+def single_channels(variant, signed):
+    """Windows of single channels, with a border of 7: [image][channel][y][x]."""
+    for (h, w), (kh, kw), (sy, sx), (dy, dx), (py, px), o in SINGLE:
+        flat, c = h == 0, 3
+        if flat:
+            h, kh, sy, dy, py = 1, 1, 1, 1, 0
+        oh, ow = (h + 2 * py - dy * (kh - 1) - 1) // sy + 1, (w + 2 * px - dx * (kw - 1) - 1) // sx + 1
+        places = (('y', f'{sy}*i + {dy}*p - {py}', h), ) * (not flat) + (('x', f'{sx}*j + {dx}*q - {px}', w), )
+        body = ''.join(f'''
+            %{n}i = kernel.index "{e}"
+            %{n}l = arith.cmpi sge, %{n}i, %zero : i64
+            %{n}e = arith.constant {limit} : i64
+            %{n}h = arith.cmpi slt, %{n}i, %{n}e : i64
+            %{n} = arith.andi %{n}l, %{n}h : i1''' for n, e, limit in places)
+        at = ' + '.join(f'{w if n == "y" else 1}*({e})' for n, e, _ in places)
+        body = f'''%zero = arith.constant 0 : i64 {body}
+            %in = arith.andi %{places[0][0]}, %{places[-1][0]} : i1
+            %l = kernel.load %in0["{h * w}*(c + {c}*b) + {at}"] if %in : !kernel.ref<i8> -> i8
+            %border = arith.constant 7 : i8
+            %a = arith.select %in, %l, %border : i8
+            %f = kernel.load %in1["{o * kh * kw}*c + {kh * kw}*o {'' if flat else f'+ {kw}*p'} + q"] : !kernel.ref<i8> -> i8
+            {widen('aw', 'a', signed)} {widen('fw', 'f', True)}
+            %m = arith.muli %aw, %fw : i32
+            %s = kernel.reduce add %m over [{'' if flat else '"p", '}"q"] {{slides = [{'' if flat else f'"{sy}*i + {dy}*p", '}"{sx}*j + {dx}*q"]}} : i32
+            %e = kernel.load %in2["c"] : !kernel.ref<i32> -> i32
+            %y2 = arith.addi %s, %e : i32
+            kernel.store %y2, %out0["{oh * ow}*(o + {o}*(c + {c}*b)) {'' if flat else f'+ {ow}*i'} + j"] : i32, !kernel.ref<i32>\n'''
+        lines, taps = ('', '') if flat else (f'i = "{oh}", ', f'p = "{kh}", ')
+        kernel = Kernel(f'reduction @x axes(b = "bb", c = "{c}", o = "{o}", {lines}j = "{ow}", {taps}q = "{kw}") {{ {body} }}', ['i8', 'i8', 'i32'], ['i32'], variant)
+        for images in (1, 2):
+            a, f, e = integers((images, c, h, w), signed), integers((c, o, kh, kw), True), rng.integers(-9, 9, c).astype(np.int32)
+            framed = np.full((images, c, h + 2 * py, w + 2 * px), 7, np.int32)
+            framed[:, :, py:py + h, px:px + w] = a
+            want = np.zeros((images, c, o, oh, ow), np.int32) + e[:, None, None, None]
+            for p, q in itertools.product(range(kh), range(kw)):
+                part = framed[:, :, p * dy:p * dy + sy * (oh - 1) + 1:sy, q * dx:q * dx + sx * (ow - 1) + 1:sx]
+                want += part[:, :, None] * f[:, :, p, q, None, None].astype(np.int32)
+            check(f'{variant} single channels {h}x{w} window {kh}x{kw} strides {sy},{sx} x{images} signed {signed}', kernel, [a, f, e], [images], want)
+
+
 def tiles(variant):
     """Heights of two by two tiles of 16 rows and columns, alone and after whole ones; sums that end within a step of 16 words, which begins
     earlier then, or are shorter than one; rows in memory, and ones that are evaluated; a known number of rows."""
@@ -227,4 +274,6 @@ for variant in byte_variants():
     for last, signed in ((False, False), (True, False), (True, True)):
         convolutions(variant, last, signed)
     groups(variant)
+    for signed in (False, True):
+        single_channels(variant, signed)
 print(wrong, 'wrong')

@@ -6,7 +6,7 @@
 // zeros of the filter. Several lines of results share the words of the lines that they read.
 //
 // An item is a block of lines of one channel. The lines under its windows are copied first, border and all, so that
-// nothing is masked but the ends of results.
+// nothing is masked but the ends of results. Of short lines, two lie in one vector.
 //
 //===----------------------------------------------------------------------===//
 
@@ -117,12 +117,16 @@ private:
   Expr blocks() const { return Expr::ceildiv(height(), Expr::floordiv(Expr(blockPlaces - 1), Expr::max(width(), Expr(1))) + Expr(1)); }
   Expr linesPerBlock() const { return Expr::ceildiv(height(), Expr::max(blocks(), Expr(1))); }
   Expr linesUnder(const Expr &lines) const { return shape.y() ? spanOf(f.info, *shape.y(), lines) : lines; }
-  /// Bytes of a line in scratch: the last words reach past what windows read, by no more than a register.
+  /// Bytes that the last words reach past what windows read.
+  int64_t beyond() const { return v.target.vectorBytes + quad * groups() * shape.x().dilation; }
+  /// Bytes of a line in scratch.
   Expr pitch() const {
     constexpr int64_t unit = 64;
-    return Expr::ceildiv(places() + Expr(4 * int64_t(v.lanes) + quad * groups() * shape.x().dilation), Expr(unit)) * Expr(unit);
+    return Expr::ceildiv(places() + Expr(beyond()), Expr(unit)) * Expr(unit);
   }
-  int64_t linesTogether() const;
+  bool isFlat() const;
+  int64_t chooseLines() const;
+  int64_t vectorsTogether() const;
   Value byteAt(Value line, Value place) { return v.at(f.scratch, v.add(v.mul(line, pitchBytes), place), v.b.getI8Type()); }
   void copyLines(const BodyEmitter &point, Value firstLine, Value lines);
   void copyLine(const BodyEmitter &at, Value line);
@@ -131,9 +135,17 @@ private:
   void copyMasked(const BodyEmitter &at, Value line, Value places);
   void copyBetween(const BodyEmitter &at, Value line, Value places);
   void readFilter(const BodyEmitter &point);
+  /// An item's lines of results.
+  struct Block {
+    BodyEmitter point; ///< all other axes are bound
+    Value firstLine, lines;
+  };
+  int64_t byteOfLane(int64_t lane) const;
+  bool findBytes(SmallVectorImpl<int64_t> &spread, SmallVectorImpl<int64_t> &taps) const;
   Value wordsOf(Value line, Value place, int64_t group);
-  void emitLines(const BodyEmitter &point, Value firstLine, Value inBlock, int64_t count);
-  void emitVector(const BodyEmitter &point, Value firstLine, Value inBlock, int64_t count, Value place, Value mask);
+  void emitLines(const Block &block, Value inBlock, int64_t count);
+  void emitVectors(const Block &block, Value inBlock, int64_t count, Value place, Value mask);
+  void storeVector(const Block &block, Value line, Value place, Value mask, Value sum);
   void store(Value bytes, Value to) { v.b.create<LLVM::StoreOp>(v.loc, bytes, to, 1); }
 
   KernelFunction &f;
@@ -141,6 +153,7 @@ private:
   VectorBuilder v;
   BodyEmitter body;
   ImageBorders borders;
+  int64_t linesOfVector = 1;
   Value pitchBytes, widthValue;
   Value start; ///< what sums begin with
   Values filter;                       ///< words of taps, splat, line by line
@@ -156,7 +169,9 @@ static AxisSet axesOfLines(const ByteLines &shape) {
 
 ByteLinesEmitter::ByteLinesEmitter(KernelFunction &f, const ByteLines &shape)
     : f(f), shape(shape), v(f.b, f.loc, f.isa, cast<FloatType>(f.b.getF32Type())),
-      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), borders(v, f.info, shape.image, axesOfLines(shape)) {}
+      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), borders(v, f.info, shape.image, axesOfLines(shape)) {
+  linesOfVector = chooseLines();
+}
 
 KernelPlan ByteLinesEmitter::plan() const {
   KernelPlan plan;
@@ -165,19 +180,44 @@ KernelPlan ByteLinesEmitter::plan() const {
     if (shape.outer >> a & 1)
       outer = outer * f.info.extents[a];
   plan.items = outer * blocks() * Expr::min(width(), Expr(1));
-  plan.scratchBytes = pitch() * linesUnder(linesPerBlock());
+  plan.scratchBytes = pitch() * linesUnder(linesPerBlock() + Expr(linesOfVector - 1)) + Expr(beyond());
   plan.cost = Expr(tapsOf(shape.y()) * groups() + 4) * linesPerBlock() * width();
   return plan;
 }
 
-/// Lines of results that share words: as many as registers hold beside the filter, without a rest where lines are known.
-int64_t ByteLinesEmitter::linesTogether() const {
+/// Whether what is stored, and read behind the sum, steps through the lines of a result as through one.
+bool ByteLinesEmitter::isFlat() const {
+  AxisGroup rows(f.info, {*shape.y()->row, *shape.x().row});
+  llvm::DenseSet<Operation *> before = lower::opsBelow(shape.image);
+  before.insert(shape.weight.getDefiningOp());
+  return llvm::all_of(f.info.ops, [&](Operation *op) {
+    return !isa<kernel::LoadOp, kernel::StoreOp, kernel::IndexOp>(op) || before.contains(op) || rows.strideOf(f.info.exprOf(op));
+  });
+}
+
+/// Lines of results of a vector: two where they fit. (More would be read from lines whose copies are on their way to memory still, which processors
+/// wait for.)
+int64_t ByteLinesEmitter::chooseLines() const {
+  std::optional<int64_t> length = width().constant();
+  if (!shape.y() || !length || *length < 1 || 2 * *length > v.lanes || !isFlat())
+    return 1;
+  ByteLinesEmitter two(*this);
+  two.linesOfVector = 2;
+  SmallVector<int64_t> spread, taps;
+  return two.findBytes(spread, taps) ? 2 : 1;
+}
+
+/// Vectors of lines that share words: as many as registers hold beside the filter, without a rest where lines are known.
+int64_t ByteLinesEmitter::vectorsTogether() const {
   constexpr int64_t fewest = 4, most = 8;
   std::optional<int64_t> lines = linesPerBlock().constant();
-  for (int64_t n = v.target.registers >= 32 ? most : fewest; lines && n >= fewest; --n)
-    if (*lines % n == 0)
+  if (!lines)
+    return fewest;
+  int64_t vectors = (*lines + linesOfVector - 1) / linesOfVector;
+  for (int64_t n = v.target.registers >= 32 ? most : fewest; n >= fewest; --n)
+    if (vectors % n == 0)
       return n;
-  return lines ? std::clamp<int64_t>(*lines, 1, fewest) : fewest;
+  return std::clamp<int64_t>(vectors, 1, fewest);
 }
 
 //===----------------------------------------------------------------------===//
@@ -285,58 +325,93 @@ void ByteLinesEmitter::readFilter(const BodyEmitter &point) {
     start = v.b.create<vector::SplatOp>(v.loc, v.b.create<arith::MulIOp>(v.loc, all, number(-128)), v.intVec);
 }
 
-/// Of a group of taps, the words for results from a place on: each lane of 128 bits gets the bytes of its four results, then each word its four taps.
-Value ByteLinesEmitter::wordsOf(Value line, Value place, int64_t group) {
-  const Slide &x = shape.x();
-  Value from = byteAt(line, v.add(v.mul(place, x.stride), group * quad * x.dilation));
-  Value words = v.b.create<LLVM::LoadOp>(v.loc, v.intVec, from, 1);
-  int64_t lanes = v.lanes;
-  SmallVector<int64_t> spread, taps;
-  for (int64_t lane = 0; lane < lanes / quad; ++lane)
-    for (int64_t w = 0; w < quad; ++w)
-      spread.push_back(std::min(lane * x.stride + w, lanes - 1));
-  for (int64_t lane = 0; lane < lanes / quad; ++lane)
+/// Where a lane's first tap lies, from that of the first lane on, the registers of two lines taken as one behind the other.
+int64_t ByteLinesEmitter::byteOfLane(int64_t lane) const {
+  if (linesOfVector == 1)
+    return lane * shape.x().stride;
+  int64_t length = *width().constant(), last = std::min(lane, 2 * length - 1);
+  return last / length * v.target.vectorBytes + last % length * shape.x().stride;
+}
+
+/// Two shuffles make words of taps of a register of bytes, or of two: each lane of 128 bits gets the words of memory that its four results are in, then each word its
+/// four taps. False where there are more of these.
+bool ByteLinesEmitter::findBytes(SmallVectorImpl<int64_t> &spread, SmallVectorImpl<int64_t> &taps) const {
+  spread.clear();
+  taps.clear();
+  for (int64_t first = 0; first < v.lanes; first += quad) {
+    SmallVector<int64_t> words;
     for (int64_t i = 0; i < quad; ++i)
-      for (int64_t t = 0; t < quad; ++t)
-        taps.push_back(lane * laneBytes + i * x.stride + t * x.dilation);
-  words = v.shuffle(words, words, spread);
-  Value bytes = v.b.create<vector::BitCastOp>(v.loc, VectorType::get(4 * lanes, v.b.getI8Type()), words);
+      for (int64_t t = 0; t < quad; ++t) {
+        int64_t byte = byteOfLane(first + i) + t * shape.x().dilation, at = llvm::find(words, byte / quad) - words.begin();
+        if (at == int64_t(words.size()))
+          words.push_back(byte / quad);
+        taps.push_back(first / quad * laneBytes + at * quad + byte % quad);
+      }
+    if (words.size() > quad)
+      return false;
+    words.resize(quad, words.back());
+    spread.append(words);
+  }
+  return true;
+}
+
+/// Of a group of taps, the words for the results of a vector.
+Value ByteLinesEmitter::wordsOf(Value line, Value place, int64_t group) {
+  Value at = v.add(v.mul(place, shape.x().stride), group * quad * shape.x().dilation);
+  auto bytesOf = [&](Value of) { return v.b.create<LLVM::LoadOp>(v.loc, v.intVec, byteAt(of, at), 1).getResult(); };
+  SmallVector<int64_t> spread, taps;
+  findBytes(spread, taps);
+  Value words = bytesOf(line);
+  words = v.shuffle(words, linesOfVector > 1 ? bytesOf(v.add(line, shape.y()->stride)) : words, spread);
+  Value bytes = v.b.create<vector::BitCastOp>(v.loc, VectorType::get(quad * v.lanes, v.b.getI8Type()), words);
   return v.b.create<vector::BitCastOp>(v.loc, v.intVec, v.shuffle(bytes, bytes, taps));
 }
 
-/// `count` lines of results at a vector of places, from the first line of the block, `inBlock` lines on.
-void ByteLinesEmitter::emitVector(const BodyEmitter &point, Value firstLine, Value inBlock, int64_t count, Value place, Value mask) {
+/// `count` vectors of results, one below the other, at a vector of places or of whole lines.
+void ByteLinesEmitter::emitVectors(const Block &block, Value inBlock, int64_t count, Value place, Value mask) {
   const Slide *y = shape.y();
-  int64_t stride = y ? y->stride : 1, dilation = y ? y->dilation : 1, taps = tapsOf(y);
+  int64_t stride = y ? y->stride : 1, dilation = y ? y->dilation : 1, taps = tapsOf(y), step = linesOfVector * stride;
   Values sums(count, start);
   Value top = v.mul(inBlock, stride);
-  for (int64_t line = 0; line <= (count - 1) * stride + (taps - 1) * dilation; ++line)
+  for (int64_t line = 0; line <= (count - 1) * step + (taps - 1) * dilation; ++line)
     for (int64_t group = 0; group < groups(); ++group) {
       Value words;
       for (int64_t r = 0; r < count; ++r) {
-        int64_t below = line - r * stride;
+        int64_t below = line - r * step;
         if (below < 0 || below % dilation || below / dilation >= taps)
           continue;
         words = words ? words : wordsOf(v.add(top, line), place, group);
         sums[r] = IntegerTile::dot(v, sums[r], words, filter[below / dilation * groups() + group]);
       }
     }
-  for (auto [r, sum] : llvm::enumerate(sums)) {
-    BodyEmitter at = point;
-    if (y)
-      at.bindAxis(f.info.axes[*y->row], v.add(v.add(firstLine, inBlock), int64_t(r)));
-    at.bindLane(f.info.axes[*shape.x().row], place, v.lanes, mask);
-    at.bindValue(shape.result, sum);
-    for (Operation *op : f.info.ops)
-      if (auto s = dyn_cast<kernel::StoreOp>(op))
-        at.emitStore(s);
-  }
+  for (auto [r, sum] : llvm::enumerate(sums))
+    storeVector(block, v.add(inBlock, int64_t(r) * linesOfVector), place, mask, sum);
 }
 
-void ByteLinesEmitter::emitLines(const BodyEmitter &point, Value firstLine, Value inBlock, int64_t count) {
+void ByteLinesEmitter::storeVector(const Block &block, Value line, Value place, Value mask, Value sum) {
+  BodyEmitter at = block.point;
+  Value number = v.add(block.firstLine, line);
+  if (linesOfVector > 1) {
+    Value left = v.min(v.sub(block.lines, line), v.i(linesOfVector));
+    at.bindAxis(f.info.axes[*shape.y()->row], v.i(0));
+    at.bindLane(f.info.axes[*shape.x().row], v.mul(number, widthValue), v.lanes, v.firstLanes(v.mul(left, widthValue)));
+  } else {
+    if (shape.y())
+      at.bindAxis(f.info.axes[*shape.y()->row], number);
+    at.bindLane(f.info.axes[*shape.x().row], place, v.lanes, mask);
+  }
+  at.bindValue(shape.result, sum);
+  for (Operation *op : f.info.ops)
+    if (auto s = dyn_cast<kernel::StoreOp>(op))
+      at.emitStore(s);
+}
+
+void ByteLinesEmitter::emitLines(const Block &block, Value inBlock, int64_t count) {
+  if (linesOfVector > 1)
+    return emitVectors(block, inBlock, count, v.i(0), {});
   Value whole = v.roundDown(widthValue, v.lanes);
-  v.loop(v.i(0), whole, v.lanes, [&](Value place) { emitVector(point, firstLine, inBlock, count, place, {}); });
-  v.ifThen(v.less(whole, widthValue), [&] { emitVector(point, firstLine, inBlock, count, whole, v.firstLanes(v.sub(widthValue, whole))); });
+  v.loop(v.i(0), whole, v.lanes, [&](Value place) { emitVectors(block, inBlock, count, place, {}); });
+  v.ifThen(v.less(whole, widthValue), [&] { emitVectors(block, inBlock, count, whole, v.firstLanes(v.sub(widthValue, whole))); });
 }
 
 void ByteLinesEmitter::emit() {
@@ -346,17 +421,17 @@ void ByteLinesEmitter::emit() {
   Value count = v.max(body.emitExpr(blocks()), v.i(1)), height = body.emitExpr(this->height()), each = body.emitExpr(linesPerBlock());
   v.loop(f.begin, f.end, 1, [&](Value item) {
     Value channel = v.div(item, count), firstLine = v.mul(v.sub(item, v.mul(channel, count)), each);
-    Value lines = v.min(each, v.max(v.sub(height, firstLine), v.i(0)));
-    BodyEmitter point = body;
+    Block block{body, firstLine, v.min(each, v.max(v.sub(height, firstLine), v.i(0)))};
     if (!outer.empty())
-      outer.bind(v, point, channel, /*flat=*/false);
-    copyLines(point, firstLine, lines);
-    readFilter(point);
-    int64_t together = linesTogether();
-    Value whole = v.mul(v.div(lines, together), together);
-    v.loop(v.i(0), whole, together, [&](Value line) { emitLines(point, firstLine, line, together); });
+      outer.bind(v, block.point, channel, /*flat=*/false);
+    copyLines(block.point, firstLine, block.lines);
+    readFilter(block.point);
+    int64_t together = vectorsTogether();
+    Value vectors = v.ceilDiv(block.lines, linesOfVector), whole = v.mul(v.div(vectors, together), together);
+    auto lines = [&](Value vector) { return v.mul(vector, linesOfVector); };
+    v.loop(v.i(0), whole, together, [&](Value vector) { emitLines(block, lines(vector), together); });
     if (together > 1)
-      v.loop(whole, lines, 1, [&](Value line) { emitLines(point, firstLine, line, 1); });
+      v.loop(whole, vectors, 1, [&](Value vector) { emitLines(block, lines(vector), 1); });
   });
 }
 
