@@ -25,8 +25,8 @@ namespace {
 
 class Rewriter {
 public:
-  Rewriter(OpBuilder &b, Operation *op, const shape::Facts &facts, bool weights, bool depthwise)
-      : g(b, op->getLoc(), facts), weights(weights), depthwise(depthwise) {}
+  Rewriter(OpBuilder &b, Operation *op, const shape::Facts &facts, bool weights, bool depthwise, bool computed)
+      : g(b, op->getLoc(), facts), weights(weights), depthwise(depthwise), computed(computed) {}
   bool rewrite(ContractOp op);
   bool keepWeights(ContractOp op);
   bool rewrite(ConvOp op);
@@ -47,6 +47,7 @@ private:
   GraphBuilder g;
   bool weights;   ///< that are quantised stay bytes beside floats
   bool depthwise; ///< convolutions of single channels stay bytes
+  bool computed;  ///< products of two operands that are no constants, too
 };
 
 } // namespace
@@ -93,7 +94,7 @@ bool Rewriter::shrink(Quantised &q) {
   return true;
 }
 
-/// Both operands, where both are quantised. In floats one is a constant: what two computed operands are is for others to see.
+/// Both operands, where both are quantised. In floats one is a constant, or both are computed: what these are is for attention's matching to see first.
 std::optional<std::pair<Quantised, Quantised>> Rewriter::operandsOf(Operation *op) {
   Type element = elementOf(op->getResult(0));
   if (!element.isSignlessInteger(32) && !element.isF32())
@@ -101,7 +102,8 @@ std::optional<std::pair<Quantised, Quantised>> Rewriter::operandsOf(Operation *o
   if (isByte(elementOf(op->getOperand(0))) || isConstant(op->getOperand(0)))
     return std::nullopt;
   std::optional<Quantised> x = match(op->getOperand(0)), y = x ? match(op->getOperand(1)) : std::nullopt;
-  if (!y || (element.isF32() && (!isConstant(y->bytes) || !x->scale || !y->scale)))
+  bool known = y && (isConstant(y->bytes) || (computed && isa<ContractOp>(op)));
+  if (!y || (element.isF32() && (!known || !x->scale || !y->scale)))
     return std::nullopt;
   shrink(*y);
   return std::pair(*x, *y);
@@ -316,7 +318,7 @@ struct IntegerProductsPass : opt::impl::IntegerProductsBase<IntegerProductsPass>
       });
       for (Operation *op : products) {
         OpBuilder b(op);
-        Rewriter r(b, op, facts, weights, depthwise);
+        Rewriter r(b, op, facts, weights, depthwise, computed);
         if (auto c = dyn_cast<ContractOp>(op))
           r.rewrite(c);
         else

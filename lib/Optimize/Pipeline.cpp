@@ -28,6 +28,8 @@ void opt::buildOptimizePipeline(OpPassManager &pm, const PipelineOptions &option
   pm.addPass(createFoldConstants());
   pm.addPass(createCSEPass());
   pm.addPass(createRecognizeAttention());
+  integers.computed = true;
+  pm.addPass(createIntegerProducts(integers));
   // Behind attention's matching, which knows scores as they are written.
   pm.addPass(createByteTables());
   // Behind attention's matching, too, which would otherwise see slices where the projections were.

@@ -2,6 +2,7 @@
 
 #include "QuantisedOperand.h"
 #include "lathe/Dialect/Lathe/ElementTypes.h"
+#include "lathe/Dialect/Lathe/Evaluate.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -42,6 +43,9 @@ std::optional<ConstantTensor> opt::numbersOf(Value v) {
 // Matching
 //===----------------------------------------------------------------------===//
 
+/// Between an operand and the bytes that it is made of: the filter of a transposed convolution is rearranged dimension by dimension.
+constexpr unsigned mostOps = 24;
+
 namespace {
 class Matcher {
 public:
@@ -49,6 +53,7 @@ public:
   std::optional<Quantised> match(Value v, unsigned depth = 0);
 
 private:
+  std::optional<Quantised> matchPart(Operation *op, unsigned depth);
   std::optional<Quantised> matchView(Operation *op, unsigned depth);
   std::optional<Quantised> matchCast(CastOp op, unsigned depth);
   std::optional<Quantised> matchConstant(Value v);
@@ -89,6 +94,34 @@ std::optional<Quantised> Matcher::matchConstant(Value v) {
   return Quantised{g.b.create<ConstantOp>(g.loc, writeConstant(*t, "bytes")), {}, {}};
 }
 
+/// A part of constant bytes without a zero point, or what surrounds them with zeros (the filter of a transposed convolution): constant bytes.
+std::optional<Quantised> Matcher::matchPart(Operation *op, unsigned depth) {
+  std::optional<Quantised> q = match(op->getOperand(0), depth + 1);
+  std::optional<ConstantTensor> bytes = q && (!q->scale || isScalar(q->scale)) ? numbersOf(q->bytes) : std::nullopt;
+  std::optional<ConstantTensor> zeros = bytes && q->zero ? numbersOf(q->zero) : std::nullopt;
+  bool none = !q || !q->zero || (zeros && llvm::all_of(zeros->ints, [](int64_t z) { return z == 0; }));
+  auto pad = dyn_cast<PadOp>(op);
+  if (!bytes || !none || codes != CodesOf::Integers || (pad && splatValue(pad.getValue()) != std::optional(0.0)))
+    return std::nullopt;
+  Type byte = elementOf(q->bytes);
+  SmallVector<Value> operands{q->bytes};
+  SmallVector<const ConstantTensor *> numbers{&*bytes};
+  std::optional<ConstantTensor> border;
+  if (pad) {
+    operands.push_back(g.scalar(0, byte));
+    border = numbersOf(operands.back());
+    numbers.push_back(&*border);
+  }
+  OperationState state(g.loc, op->getName(), operands, tensorType(dimsOf(op->getResult(0)), byte), op->getAttrs());
+  Operation *ofBytes = g.b.create(state); // the same op, for its types and attributes alone
+  std::optional<ConstantTensor> part = evaluate(ofBytes, numbers);
+  ofBytes->erase();
+  if (!part)
+    return std::nullopt;
+  Value scale = q->scale ? g.reshape(q->scale, Dims(typeOf(op->getResult(0)).getRank(), Expr(1))) : Value();
+  return Quantised{g.b.create<ConstantOp>(g.loc, writeConstant(*part, "bytes")), {}, scale};
+}
+
 std::optional<Quantised> Matcher::matchView(Operation *op, unsigned depth) {
   std::optional<Quantised> q = match(op->getOperand(0), depth + 1);
   if (!q)
@@ -126,11 +159,13 @@ std::optional<Quantised> Matcher::matchCast(CastOp op, unsigned depth) {
 
 std::optional<Quantised> Matcher::match(Value v, unsigned depth) {
   Operation *op = v.getDefiningOp();
-  if (!op || depth > 8)
+  if (!op || depth > mostOps)
     return std::nullopt;
   int64_t rank = typeOf(v).getRank();
   if (isa<TransposeOp, BroadcastOp, ReshapeOp>(op))
     return matchView(op, depth);
+  if (isa<SliceOp, PadOp>(op))
+    return matchPart(op, depth);
   if (isa<ConstantOp>(op))
     return matchConstant(v);
   if (auto cast = dyn_cast<CastOp>(op))

@@ -107,7 +107,8 @@ def IntegerProducts : Pass<"lathe-integer-products", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"weights", "weights", "bool", "true", "Quantised weights that floats are multiplied with stay bytes">,
-                 Option<"depthwise", "depthwise", "bool", "true", "Convolutions of single channels stay bytes, where windows and zero points allow">];
+                 Option<"depthwise", "depthwise", "bool", "true", "Convolutions of single channels stay bytes, where windows and zero points allow">,
+                 Option<"computed", "computed", "bool", "false", "Products of floats of which both operands are computed, too">];
   let dependentDialects = ["::lathe::ir::LatheDialect"];
 }
 
