@@ -226,7 +226,7 @@ static bool isByteZero(Value zero) {
 /// read at places a tap or a result apart.
 bool Rewriter::multipliesLines(ConvOp op, const Quantised &x, const Quantised &w) {
   constexpr int64_t reach = 5; // of four taps in a vector of 16 bytes, from one of four results to the next
-  constexpr int64_t mostTaps = 16; // of a line
+  constexpr int64_t mostTaps = 64; // of a line
   if (!depthwise || dimsOf(w.bytes).back().constant().value_or(mostTaps + 1) > mostTaps || w.zero || !elementOf(w.bytes).isSignlessInteger() || op.getStrides().size() > 2 || (x.zero && !numbersOf(x.zero)))
     return false;
   for (auto [stride, dilation] : llvm::zip(op.getStrides(), op.getDilations()))

@@ -122,11 +122,11 @@ func.func @depthwise_wide(%x: tensor<1x2x9xui8>) -> tensor<1x2x3xi32> {
 }
 
 // CHECK-LABEL: @depthwise_lines
-// CHECK: lathe.conv {{.*}} groups 2 : tensor<1x2x19xf32>, tensor<2x1x17xf32> -> tensor<1x2x3xf32>
-func.func @depthwise_lines(%x: tensor<1x2x19xui8>) -> tensor<1x2x3xi32> {
-  %w = lathe.constant dense<3> : tensor<2x1x17xi32>
-  %0 = lathe.cast %x : tensor<1x2x19xui8> -> tensor<1x2x19xi32>
-  %1 = lathe.conv %0, %w strides [1] dilations [1] pads ["0", "0"] groups 2 : tensor<1x2x19xi32>, tensor<2x1x17xi32> -> tensor<1x2x3xi32>
+// CHECK: lathe.conv {{.*}} groups 2 : tensor<1x2x67xf32>, tensor<2x1x65xf32> -> tensor<1x2x3xf32>
+func.func @depthwise_lines(%x: tensor<1x2x67xui8>) -> tensor<1x2x3xi32> {
+  %w = lathe.constant dense<3> : tensor<2x1x65xi32>
+  %0 = lathe.cast %x : tensor<1x2x67xui8> -> tensor<1x2x67xi32>
+  %1 = lathe.conv %0, %w strides [1] dilations [1] pads ["0", "0"] groups 2 : tensor<1x2x67xi32>, tensor<2x1x65xi32> -> tensor<1x2x3xi32>
   return %1 : tensor<1x2x3xi32>
 }
 

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ByteLines.h"
 #include "ImageLines.h"
 #include "IntegerRows.h"
 #include "IntegerTile.h"
@@ -21,82 +22,12 @@
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cpu;
-using lower::AxisSet;
 using lower::BodyEmitter;
-using lower::BodyInfo;
 using shape::Expr;
 using Values = VectorBuilder::Values;
 
 /// Results of an item: enough beside a copy's border, few enough for their lines to stay in the first cache.
 constexpr int64_t blockPlaces = 4096;
-/// Taps of a line.
-constexpr int64_t mostTaps = 16;
-/// Bytes that a register's lane of 128 bits has.
-constexpr int64_t laneBytes = 16;
-
-namespace {
-struct ByteLines {
-  kernel::ReduceOp sum;
-  Value result; ///< of the sum
-  Value image;  ///< a byte of the body
-  kernel::LoadOp filter;
-  Value weight; ///< a byte of the filter
-  bool imageSigned = false;
-  std::vector<Slide> slides; ///< one or two
-  AxisSet outer = 0;         ///< parallel axes that no window slides along
-
-  const Slide &x() const { return slides.back(); }
-  const Slide *y() const { return slides.size() > 1 ? &slides.front() : nullptr; }
-  static std::optional<ByteLines> of(const BodyInfo &info);
-
-private:
-  bool findFactors(const BodyInfo &info);
-  bool findSlides(const BodyInfo &info);
-};
-} // namespace
-
-/// A plain load of signed bytes, and bytes that have all of the summed axes, too.
-bool ByteLines::findFactors(const BodyInfo &info) {
-  arith::MulIOp mul = lower::productOfBytes(info);
-  sum = mul ? lower::onlySum(info) : kernel::ReduceOp();
-  for (unsigned side = 0; mul && side < 2; ++side) {
-    Operation *mine = mul->getOperand(side).getDefiningOp(), *other = mul->getOperand(1 - side).getDefiningOp();
-    filter = isa<arith::ExtSIOp>(mine) ? lower::plainLoad(mine->getOperand(0)) : kernel::LoadOp();
-    image = other->getOperand(0);
-    imageSigned = isa<arith::ExtSIOp>(other);
-    if (!filter || filter->hasAttr("packed") || !findSlides(info))
-      continue;
-    weight = filter.getResult();
-    result = sum.getResult();
-    return true;
-  }
-  return false;
-}
-
-bool ByteLines::findSlides(const BodyInfo &info) {
-  AxisSet reduced = info.axesOf(sum.getAxes()), ofImage = info.axesOf(image), ofFilter = info.axesOf(filter.getResult());
-  slides = slidesOf(info, sum, AxisGroup::of(info, ofImage & ~ofFilter & ~reduced), reduced, lower::opsBelow(image));
-  if (slides.empty() || slides.size() > 2 || (ofImage & ofFilter & reduced) != reduced)
-    return false;
-  outer = lower::allAxes(info) & ~reduced;
-  for (const Slide &s : slides) {
-    outer &= ~(AxisSet(1) << *s.row);
-    if (!s.tap)
-      continue;
-    reduced &= ~(AxisSet(1) << *s.tap);
-    if (info.extents[*s.tap].constant().value_or(mostTaps + 1) > mostTaps)
-      return false;
-  }
-  // The words of four results are in one lane of a register.
-  return !reduced && 3 * (x().stride + x().dilation) < laneBytes;
-}
-
-std::optional<ByteLines> ByteLines::of(const BodyInfo &info) {
-  ByteLines s;
-  if (!s.findFactors(info) || !lower::storesFollow(s.sum, info))
-    return std::nullopt;
-  return s;
-}
 
 namespace {
 class ByteLinesEmitter {
@@ -160,16 +91,9 @@ private:
 };
 } // namespace
 
-static AxisSet axesOfLines(const ByteLines &shape) {
-  AxisSet axes = shape.outer;
-  for (const Slide &s : shape.slides)
-    axes |= AxisSet(1) << *s.row | (s.tap ? AxisSet(1) << *s.tap : 0);
-  return axes;
-}
-
 ByteLinesEmitter::ByteLinesEmitter(KernelFunction &f, const ByteLines &shape)
     : f(f), shape(shape), v(f.b, f.loc, f.isa, cast<FloatType>(f.b.getF32Type())),
-      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), borders(v, f.info, shape.image, axesOfLines(shape)) {
+      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), borders(v, f.info, shape.image, shape.axes()) {
   linesOfVector = chooseLines();
 }
 
@@ -207,9 +131,12 @@ int64_t ByteLinesEmitter::chooseLines() const {
   return two.findBytes(spread, taps) ? 2 : 1;
 }
 
-/// Vectors of lines that share words: as many as registers hold beside the filter, without a rest where lines are known.
+/// Vectors of lines that share words: as many as registers hold beside the filter, without a rest where lines are known. Of large windows fewer, so that
+/// there is not too much code.
 int64_t ByteLinesEmitter::vectorsTogether() const {
-  constexpr int64_t fewest = 4, most = 8;
+  constexpr int64_t fewest = 4, most = 8, mostProducts = 512;
+  if (fewest * groups() * tapsOf(shape.y()) > mostProducts)
+    return 2;
   std::optional<int64_t> lines = linesPerBlock().constant();
   if (!lines)
     return fewest;
