@@ -18,20 +18,19 @@ bool ByteLines::findFactors(const BodyInfo &info) {
   sum = mul ? lower::onlySum(info) : kernel::ReduceOp();
   for (unsigned side = 0; mul && side < 2; ++side) {
     Operation *mine = mul->getOperand(side).getDefiningOp(), *other = mul->getOperand(1 - side).getDefiningOp();
-    filter = isa<arith::ExtSIOp>(mine) ? lower::plainLoad(mine->getOperand(0)) : kernel::LoadOp();
+    kernel::LoadOp filter = isa<arith::ExtSIOp>(mine) ? lower::plainLoad(mine->getOperand(0)) : kernel::LoadOp();
     image = other->getOperand(0);
     imageSigned = isa<arith::ExtSIOp>(other);
-    if (!filter || filter->hasAttr("packed") || !findSlides(info))
-      continue;
-    weight = filter.getResult();
+    weight = filter ? filter.getResult() : Value();
     result = sum.getResult();
-    return true;
+    if (filter && !filter->hasAttr("packed") && findSlides(info))
+      return true;
   }
   return false;
 }
 
 bool ByteLines::findSlides(const BodyInfo &info) {
-  AxisSet reduced = info.axesOf(sum.getAxes()), ofImage = info.axesOf(image), ofFilter = info.axesOf(filter.getResult());
+  AxisSet reduced = info.axesOf(sum.getAxes()), ofImage = info.axesOf(image), ofFilter = info.axesOf(weight);
   slides = slidesOf(info, sum, AxisGroup::of(info, ofImage & ~ofFilter & ~reduced), reduced, lower::opsBelow(image));
   if (slides.empty() || slides.size() > 2 || (ofImage & ofFilter & reduced) != reduced)
     return false;

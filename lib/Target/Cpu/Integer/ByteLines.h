@@ -14,11 +14,10 @@ struct ByteLines {
   kernel::ReduceOp sum;
   mlir::Value result; ///< of the sum
   mlir::Value image;  ///< a byte of the body
-  kernel::LoadOp filter;
   mlir::Value weight; ///< a byte of the filter
   bool imageSigned = false;
   std::vector<Slide> slides; ///< one or two
-  lower::AxisSet outer = 0;         ///< parallel axes that no window slides along
+  lower::AxisSet outer = 0;  ///< parallel axes that no window slides along
 
   const Slide &x() const { return slides.back(); }
   const Slide *y() const { return slides.size() > 1 ? &slides.front() : nullptr; }

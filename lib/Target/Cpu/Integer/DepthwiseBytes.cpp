@@ -170,14 +170,7 @@ void ByteLinesEmitter::copyBytes(const BodyEmitter &at, Value line, Value place,
 /// Registers of bytes, whose ends tell whether all of them lie inside.
 void ByteLinesEmitter::copyMasked(const BodyEmitter &at, Value line, Value places) {
   unsigned count = v.target.vectorBytes;
-  auto isInside = [&](Value place) {
-    BodyEmitter here = at;
-    here.bindAxis(laneOf(f.info, shape.x()), place);
-    Value all = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
-    for (Value border : borders.all())
-      all = v.b.create<arith::AndIOp>(v.loc, all, here.emit(border));
-    return all;
-  };
+  auto isInside = [&](Value place) { return borders.isInside(at, laneOf(f.info, shape.x()), place); };
   v.loop(v.i(0), places, count, [&](Value place) {
     Value last = v.add(place, count - 1), all = v.b.create<arith::AndIOp>(v.loc, isInside(place), isInside(last));
     all = v.b.create<arith::AndIOp>(v.loc, all, v.less(last, places));

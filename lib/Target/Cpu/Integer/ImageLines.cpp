@@ -53,12 +53,11 @@ ImageBorders::ImageBorders(VectorBuilder &v, const BodyInfo &info, Value image, 
   }
 }
 
-Value ImageBorders::isOutside(BodyEmitter point, const std::string &lane, Value place) const {
-  point.bindAxis(lane, place);
+Value ImageBorders::isInside(BodyEmitter &point) const {
   Value inside = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
   for (Value border : borders)
     inside = v.b.create<arith::AndIOp>(v.loc, inside, point.emit(border));
-  return v.b.create<arith::XOrIOp>(v.loc, inside, v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true)));
+  return inside;
 }
 
 /// From a place on, step by step, while it lies outside; not past the last one.
@@ -66,7 +65,9 @@ Value ImageBorders::walk(const BodyEmitter &line, const std::string &lane, Value
   auto more = [&](OpBuilder &, Location, ValueRange place) {
     Value at = place[0], going = v.b.create<arith::CmpIOp>(v.loc, arith::CmpIPredicate::ne, at, last);
     Value looked = v.b.create<arith::SelectOp>(v.loc, going, step > 0 ? at : v.sub(at, 1), v.i(0));
-    v.b.create<scf::ConditionOp>(v.loc, v.b.create<arith::AndIOp>(v.loc, going, isOutside(line, lane, looked)), place);
+    Value always = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
+    Value outside = v.b.create<arith::XOrIOp>(v.loc, isInside(line, lane, looked), always);
+    v.b.create<scf::ConditionOp>(v.loc, v.b.create<arith::AndIOp>(v.loc, going, outside), place);
   };
   auto next = [&](OpBuilder &, Location, ValueRange place) { v.b.create<scf::YieldOp>(v.loc, v.add(place[0], v.i(step))); };
   return v.b.create<scf::WhileOp>(v.loc, TypeRange{v.b.getI64Type()}, ValueRange{from}, more, next).getResult(0);

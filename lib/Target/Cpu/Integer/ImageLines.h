@@ -24,11 +24,16 @@ public:
   bool areIntervals() const { return intervals; }
   /// The places of a line, of `places`, of which all is read that is read anywhere: [first, second).
   std::pair<mlir::Value, mlir::Value> insideOf(const lower::BodyEmitter &line, const std::string &lane, mlir::Value places) const;
+  /// Whether all is read at a point (i1); at a place of a line.
+  mlir::Value isInside(lower::BodyEmitter &point) const;
+  mlir::Value isInside(lower::BodyEmitter line, const std::string &lane, mlir::Value place) const {
+    line.bindAxis(lane, place);
+    return isInside(line);
+  }
   /// The point lies inside, whose axes are all bound: one that is bound again is asked again.
   void hold(lower::BodyEmitter &point) const;
 
 private:
-  mlir::Value isOutside(lower::BodyEmitter point, const std::string &lane, mlir::Value place) const;
   mlir::Value walk(const lower::BodyEmitter &line, const std::string &lane, mlir::Value from, mlir::Value last, int64_t step) const;
 
   VectorBuilder &v;

@@ -276,11 +276,7 @@ void ImageEmitter::packTogether(const BodyEmitter &line, Value outer, Value numb
     Value to = v.add(start, v.mul(place, placeStep));
     if (!borders.areIntervals() || borders.all().empty())
       return vectors(at, to);
-    Value all;
-    for (Value border : borders.all()) {
-      Value holds = at.emit(border);
-      all = all ? v.b.create<arith::AndIOp>(v.loc, all, holds).getResult() : holds;
-    }
+    Value all = borders.isInside(at);
     BodyEmitter inside = at;
     borders.hold(inside);
     v.ifThen(all, [&] { vectors(inside, to); }, [&] { vectors(at, to); });
