@@ -10,7 +10,7 @@ static constexpr ProductTile byThreads[] = {{ProductUnit::Threads, "gemm_simt_12
                                             {ProductUnit::Threads, "gemm_simt_128x128", 128, 128, 16, 8, 1, 2},
                                             {ProductUnit::Threads, "gemm_simt_64x64", 64, 64, 16, 4, 1, 2}};
 // Few tiles of a long depth: the last one takes as much of a multiprocessor as there is.
-static constexpr ProductTile byWarps[] = {{ProductUnit::Warps, "gemm_mma_128x256", 128, 256, 32, 4, 1, 3, 64},
+static constexpr ProductTile byWarps[] = {{ProductUnit::Warps, "gemm_mma_128x256", 128, 256, 32, 4, 1, 4, 64},
                                           {ProductUnit::Warps, "gemm_mma_128x128", 128, 128, 32, 4, 1, 4},
                                           {ProductUnit::Warps, "gemm_mma_128x64", 128, 64, 32, 2, 1, 4},
                                           {ProductUnit::Warps, "gemm_mma_64x64", 64, 64, 32, 2, 1, 4},
@@ -19,7 +19,8 @@ static constexpr ProductTile byGroups[] = {{ProductUnit::Groups, "gemm_wgmma_64x
                                            {ProductUnit::Groups, "gemm_wgmma_64x96", 64, 96, 0, 1, 1, 8},
                                            {ProductUnit::Groups, "gemm_wgmma_64x128", 64, 128, 0, 1, 1, 8},
                                            {ProductUnit::Groups, "gemm_wgmma_128x128", 128, 128, 0, 2, 1, 6},
-                                           {ProductUnit::Groups, "gemm_wgmma_128x192", 128, 192, 0, 1, 2, 5}};
+                                           {ProductUnit::Groups, "gemm_wgmma_128x192", 128, 192, 0, 1, 2, 5},
+                                           {ProductUnit::Groups, "gemm_wgmma_128x256", 128, 256, 0, 1, 2, 4, 32, 2}};
 
 llvm::ArrayRef<ProductTile> schedule::tilesOf(ProductUnit unit) {
   switch (unit) {
@@ -41,10 +42,13 @@ int64_t schedule::costOf(const ProductTile &t) {
   case ProductUnit::Warps: // of 32 of the depth: its products, and what a step waits for
     return results / 32 + (t.across > 32 ? 48 : t.sharers > 1 ? 80 : 128);
   case ProductUnit::Groups: // clocks: bytes from the second-level cache, 64 a clock, or products, 32 lines by columns a clock
-    return std::max<int64_t>(2 * (t.rows + t.columns), results / 32);
+    return std::max<int64_t>(2 * (t.rows + t.columns), t.columns > 192 ? results / 33 : results / 32); // large ones take less power
   }
   return 0;
 }
+
+/// Groups that take turns hide one's results behind the other's products.
+int64_t schedule::costOfResults(const ProductTile &t) { return t.unit == ProductUnit::Groups && t.sharers > 1 ? t.rows * t.columns / 64 : 0; }
 
 int64_t schedule::costOfUnpacking(int64_t bytes) {
   constexpr int64_t bytesPerClock = 16;

@@ -195,15 +195,30 @@ static int64_t copyBox(const TensorMap &map, uint64_t shared, const int64_t *sta
   return total;
 }
 
-static Semantics bulkLoad(unsigned rank) { // shared, map, coordinates, barrier
-  return [rank](const uint64_t *a, uint64_t *) {
+/// Bytes that a bulk copy has brought: the barrier in the same place of each block that gets them is told.
+static void arriveBytes(uint64_t shared, int64_t bytes, uint64_t barrier, uint64_t blocks) {
+  auto tell = [&](MBarrier &b) {
+    b.bytes -= bytes;
+    b.settle();
+  };
+  if (block->cluster == 1)
+    return tell(barrierAt(barrier));
+  for (unsigned i = 0; i < block->cluster; ++i)
+    if (blocks >> i & 1) {
+      company->send(shared, bytes, i);
+      tell(company->barrierOf(barrier, i));
+    }
+}
+
+static uint64_t ownBit() { return 1u << block->index[0] % block->cluster; }
+
+static Semantics bulkLoad(unsigned rank, bool isShared) { // shared, map, coordinates, barrier, blocks
+  return [rank, isShared](const uint64_t *a, uint64_t *) {
     int64_t start[5];
     for (unsigned i = 0; i < rank; ++i)
       start[i] = int32_t(a[2 + i]);
     int64_t bytes = copyBox(*reinterpret_cast<const TensorMap *>(a[1]), a[0], start, true);
-    MBarrier &b = barrierAt(a[2 + rank]);
-    b.bytes -= bytes;
-    b.settle();
+    arriveBytes(a[0], bytes, a[2 + rank], isShared ? a[3 + rank] : ownBit());
   };
 }
 
@@ -239,14 +254,14 @@ static int64_t copyWindows(const TensorMap &map, uint64_t shared, const int64_t 
   return map.box[1] * bytes;
 }
 
-static Semantics windowLoad(unsigned rank) { // shared, map, coordinates, barrier, offsets
-  return [rank](const uint64_t *a, uint64_t *) {
+static Semantics windowLoad(unsigned rank, bool isShared) { // shared, map, coordinates, barrier, offsets, blocks
+  return [rank, isShared](const uint64_t *a, uint64_t *) {
     int64_t start[5];
     for (unsigned i = 0; i < rank; ++i)
       start[i] = int32_t(a[2 + i]);
-    MBarrier &b = barrierAt(a[2 + rank]);
-    b.bytes -= copyWindows(*reinterpret_cast<const TensorMap *>(a[1]), a[0], start, a + 3 + rank);
-    b.settle();
+    const TensorMap &map = *reinterpret_cast<const TensorMap *>(a[1]);
+    int64_t bytes = copyWindows(map, a[0], start, a + 3 + rank);
+    arriveBytes(a[0], bytes, a[2 + rank], isShared ? a[3 + rank + map.pixels] : ownBit());
   };
 }
 
@@ -311,6 +326,12 @@ static Semantics assembly(StringRef text) {
     return [](const uint64_t *, uint64_t *) {};
   if (text.starts_with("div.full.f32"))
     return [](const uint64_t *a, uint64_t *r) { *r = fromFloat(fullQuotient(asFloat(a[0]), asFloat(a[1]))); };
+  if (text.contains("mapa.shared::cluster") && text.contains("mbarrier.arrive"))
+    return [](const uint64_t *a, uint64_t *) {
+      MBarrier &b = block->cluster > 1 ? company->barrierOf(a[0], unsigned(a[1])) : barrierAt(a[0]);
+      --b.pending;
+      b.settle();
+    };
   if (text.contains("mapa.shared::cluster"))
     return [](const uint64_t *a, uint64_t *r) {
       if (block->cluster > 1)
@@ -326,9 +347,9 @@ static Semantics assembly(StringRef text) {
   for (unsigned rank = 1; rank <= 5; ++rank) {
     std::string dims = "cp.async.bulk.tensor." + std::to_string(rank) + "d.";
     if (text.contains(dims + "shared::cluster.global.im2col"))
-      return windowLoad(rank);
+      return windowLoad(rank, text.contains("multicast"));
     if (text.contains(dims + "shared"))
-      return bulkLoad(rank);
+      return bulkLoad(rank, text.contains("multicast"));
     if (text.contains(dims + "global"))
       return bulkStore(rank);
   }

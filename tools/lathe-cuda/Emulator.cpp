@@ -408,7 +408,7 @@ void Company::meet() {
 uint64_t Company::read(uint64_t address, unsigned rank) const {
   uint64_t word = 0;
   const char *at = reinterpret_cast<const char *>(address & 0xffffffff), *own = kept.at(rank).data();
-  if (rank == block->index[0] - blocks[0]->index[0])
+  if (rank == rankOf(*block))
     std::memcpy(&word, at, sizeof word);
   else
     for (auto [start, size] : arrays) {
@@ -417,6 +417,18 @@ uint64_t Company::read(uint64_t address, unsigned rank) const {
       own += size;
     }
   return word;
+}
+
+void Company::send(uint64_t address, size_t bytes, unsigned rank) {
+  const char *at = reinterpret_cast<const char *>(address & 0xffffffff);
+  char *to = kept.at(rank).data();
+  if (rank == rankOf(*block))
+    return;
+  for (auto [start, size] : arrays) {
+    if (at >= start && at < start + size)
+      std::memcpy(to + (at - start), at, bytes);
+    to += size;
+  }
 }
 
 static llvm::Error runBlocks(const Launch &launch, const std::vector<uint64_t> &words, EntryThunk thunk, char *shared,

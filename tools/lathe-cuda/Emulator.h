@@ -117,10 +117,15 @@ struct Company {
   void meet();
   /// What its block `rank` has at an address in shared memory.
   uint64_t read(uint64_t address, unsigned rank) const;
+  /// Gives its block `rank` what the running one has there, so many bytes.
+  void send(uint64_t address, size_t bytes, unsigned rank);
+  /// Its barrier in shared memory.
+  MBarrier &barrierOf(uint64_t address, unsigned rank) { return blocks.at(rank)->barriers[address & 0xffffffff]; }
 
 private:
   bool runOnce(Block &b);
-  char *keptOf(const Block &b) { return kept[b.index[0] - blocks[0]->index[0]].data(); }
+  char *keptOf(const Block &b) { return kept[rankOf(b)].data(); }
+  unsigned rankOf(const Block &b) const { return b.index[0] - blocks[0]->index[0]; }
   const SharedArrays &arrays;
   Block *present = nullptr; ///< whose contents shared memory has
   std::vector<std::vector<char>> kept;

@@ -71,11 +71,11 @@ llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::
   bool isEmpty = !launch.grid[0] || !launch.grid[1] || !launch.grid[2];
   if (isEmpty && !beside)
     return llvm::Error::success();
+  launch.cluster = std::max<int64_t>(1, p[LATHE_CUDA_CLUSTER]);
   if (p[LATHE_CUDA_PERSISTENT]) // a small machine, so that blocks take several tiles
-    launch.grid[0] = std::min(launch.grid[0], 3u * unsigned(p[LATHE_CUDA_PERSISTENT]));
+    launch.grid[0] = std::min(launch.grid[0], (launch.cluster > 1 ? 2 * launch.cluster : 3u) * unsigned(p[LATHE_CUDA_PERSISTENT]));
   launch.threads = p[LATHE_CUDA_BLOCK];
   launch.shared = p[LATHE_CUDA_SHARED];
-  launch.cluster = std::max<int64_t>(1, p[LATHE_CUDA_CLUSTER]);
   for (char *b : buffers)
     launch.arguments.push_back(reinterpret_cast<uint64_t>(b));
   launch.arguments.insert(launch.arguments.end(), sizes.begin(), sizes.end());

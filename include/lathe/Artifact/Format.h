@@ -283,7 +283,7 @@ enum {
   LATHE_CUDA_CLUSTER = 6, /* blocks per cluster along x; 0 is 1 */
   LATHE_CUDA_FLAGS = 7,
   LATHE_CUDA_MAPS = 8,        /* number of tensor maps */
-  LATHE_CUDA_PERSISTENT = 9,  /* grid x is at most this many times the multiprocessors; 0: no such limit */
+  LATHE_CUDA_PERSISTENT = 9,  /* grid x is at most this many times the multiprocessors, in whole clusters; 0: no such limit */
   LATHE_CUDA_SCRATCH = 10,    /* bytes of device memory that this kernel's launches share among themselves */
   LATHE_CUDA_FOLLOWING = 11,  /* launches of this kernel after the first one */
   LATHE_CUDA_PROCESSORS = 12, /* told: the device's multiprocessors */

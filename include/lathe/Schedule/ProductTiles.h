@@ -23,12 +23,15 @@ struct ProductTile {
   unsigned sharers;       ///< Warps: groups of them that divide a step's depth. Groups: how many divide the tile's rows
   unsigned stages;        ///< steps that shared memory holds
   unsigned across = 32;   ///< Warps: columns of a warp
+  unsigned cluster = 1;   ///< Groups: blocks of neighbouring rows that may bring the right operand together
 };
 
 /// Smallest first for Groups, largest first for the others.
 llvm::ArrayRef<ProductTile> tilesOf(ProductUnit unit);
 /// Time for a step beside that of the unit's other tiles.
 int64_t costOf(const ProductTile &tile);
+/// Of a tile's results, which nothing else hides.
+int64_t costOfResults(const ProductTile &tile);
 /// Clocks of one multiprocessor for so many bytes of halves that are made of codes and written to memory.
 int64_t costOfUnpacking(int64_t bytes);
 /// Clocks that one more launch takes.

@@ -59,11 +59,11 @@ LatheStatus latheCudaPlanLaunch(LatheContext *context, const LathePlannedStep *s
   if (out->empty)
     return LATHE_OK;
   uint64_t most = (uint64_t)words[LATHE_CUDA_PERSISTENT] * (uint64_t)cuda->multiprocessors;
-  if (most && out->grid[0] > most)
-    out->grid[0] = (uint32_t)most;
+  out->cluster = (uint32_t)words[LATHE_CUDA_CLUSTER];
+  if (most && out->grid[0] > most) /* whole clusters */
+    out->grid[0] = (uint32_t)(out->cluster > 1 && most > out->cluster ? most - most % out->cluster : most);
   out->block = (uint32_t)words[LATHE_CUDA_BLOCK];
   out->shared = (uint32_t)words[LATHE_CUDA_SHARED];
-  out->cluster = (uint32_t)words[LATHE_CUDA_CLUSTER];
   out->dependent = (words[LATHE_CUDA_FLAGS] & LATHE_CUDA_DEPENDENT) && cuda->driver.launchEx;
   out->together = words[LATHE_CUDA_FLAGS] & LATHE_CUDA_TOGETHER;
   out->numMaps = (uint32_t)words[LATHE_CUDA_MAPS];

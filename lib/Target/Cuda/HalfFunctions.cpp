@@ -14,6 +14,11 @@ static bool isBetweenHalves(Operation *op) {
   return function && function->hasAttr(cuda::halvesAttr) && getElementTypeOrSelf(op->getResult(0).getType()).isF32();
 }
 
+static bool isOfBfloats(Operation *op) {
+  auto type = op->getParentOfType<LLVM::LLVMFuncOp>()->getAttrOfType<TypeAttr>(cuda::halvesAttr);
+  return type && type.getValue().isBF16();
+}
+
 constexpr double log2e = 1.44269502f;
 
 /// A function of one lane's f32, for each lane of a value such as `like`.
@@ -47,33 +52,52 @@ struct Exponential : OpRewritePattern<math::ExpOp> {
   }
 };
 
-/// 1 + erf(x), the normal distribution of a GELU: the complementary function of |x|, or 2 less that. It is exp(-x^2) times a polynomial in
-/// 1 / (1 + p |x|) (Abramowitz and Stegun, 7.1.26, with two more terms, fitted to the relative error): 2e-6 of the result, and what the square is rounded by. A sum of 1 and
-/// libdevice's erf has no digits left there, and selects each of eight coefficients.
+/// 1 + erf(x), the normal distribution of a GELU: the complementary function of |x|, or 2 less that. A sum of 1 and libdevice's erf has no digits left
+/// where they cancel out, and selects each of eight coefficients.
 struct OnePlusErf : OpRewritePattern<arith::AddFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::AddFOp op, PatternRewriter &rewriter) const override {
     Value sides[] = {op.getLhs(), op.getRhs()};
     for (unsigned i = 0; i < 2 && isBetweenHalves(op); ++i)
       if (auto erf = sides[i].getDefiningOp<math::ErfOp>(); erf && matchPattern(sides[1 - i], m_OneFloat())) {
-        rewriter.replaceOp(op, complement(cuda::DeviceBuilder(rewriter, op.getLoc()), erf.getOperand()));
+        rewriter.replaceOp(op, complement(cuda::DeviceBuilder(rewriter, op.getLoc()), op, erf.getOperand()));
         return success();
       }
     return failure();
   }
 
   /// erfc(-x)
-  static Value complement(cuda::DeviceBuilder d, Value x) {
-    constexpr float p = 0.375f, coefficients[] = {-0.135094702f, 0.387933612f, -0.129591435f, 0.283057362f, 0.16666615f, 0.215688884f, 0.211339474f};
+  static Value complement(cuda::DeviceBuilder d, arith::AddFOp op, Value x) {
     auto number = [&](double v) { return d.real(x.getType(), v); };
-    Value size = d.b.create<math::AbsFOp>(d.loc, x);
-    Value u = inLanes(d, "llvm.nvvm.rcp.approx.ftz.f", d.fma(size, number(p), number(1)));
-    Value sum = number(coefficients[0]);
-    for (float c : ArrayRef(coefficients).drop_front())
-      sum = d.fma(sum, u, number(c));
-    Value rest = d.mulF(d.mulF(sum, u), powerOfTwo(d, d.mulF(d.mulF(x, x), number(-log2e))));
+    Value size = d.b.create<math::AbsFOp>(d.loc, x), rest = isOfBfloats(op) ? power(d, op, size) : product(d, size);
     Value negative = d.b.create<arith::CmpFOp>(d.loc, arith::CmpFPredicate::OLT, x, number(0));
     return d.select(negative, rest, d.subF(number(2), rest));
+  }
+
+  /// erfc(x) as exp(-x^2) times a polynomial in 1 / (1 + p x) (Abramowitz and Stegun, 7.1.26, with two more terms, fitted to the relative error): 2e-6 of
+  /// the result, and what the square is rounded by.
+  static Value product(cuda::DeviceBuilder d, Value x) {
+    constexpr float p = 0.375f, coefficients[] = {-0.135094702f, 0.387933612f, -0.129591435f, 0.283057362f, 0.16666615f, 0.215688884f, 0.211339474f};
+    auto number = [&](double v) { return d.real(x.getType(), v); };
+    Value u = inLanes(d, "llvm.nvvm.rcp.approx.ftz.f", d.fma(x, number(p), number(1)));
+    return d.mulF(d.mulF(polynomial(d, u, coefficients), u), powerOfTwo(d, d.mulF(d.mulF(x, x), number(-log2e))));
+  }
+
+  /// The same between numbers of bf16. The function's logarithm is smooth: a polynomial without a constant term is 4e-5 of the result off, down to 2^-133. Where the
+  /// result is a factor, as in a GELU, those below 2^-126 may as well be 0.
+  static Value power(cuda::DeviceBuilder d, arith::AddFOp op, Value x) {
+    constexpr float coefficients[] = {-4.23166107e-08f, 2.19959202e-06f, -5.02336843e-05f, 0.000667103333f, -0.00576766068f,
+                                      0.0346603729f,    -0.152647406f,   -0.917470455f,    -1.62784338f};
+    Value logarithm = d.mulF(polynomial(d, x, coefficients), x);
+    bool isFactor = llvm::all_of(op->getUsers(), [](Operation *user) { return isa<arith::MulFOp>(user); });
+    return isFactor ? inLanes(d, "llvm.nvvm.ex2.approx.ftz.f", logarithm) : powerOfTwo(d, logarithm);
+  }
+
+  static Value polynomial(cuda::DeviceBuilder d, Value x, ArrayRef<float> coefficients) {
+    Value sum = d.real(x.getType(), coefficients[0]);
+    for (float c : coefficients.drop_front())
+      sum = d.fma(sum, x, d.real(x.getType(), c));
+    return sum;
   }
 };
 

@@ -4,8 +4,8 @@
 
 using namespace lathe::cuda;
 
-void lathe::cuda::initBarrier(DeviceBuilder &d, Value barrier, unsigned arrivals) {
-  d.ptx("mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}", {barrier, d.i32(arrivals)});
+void lathe::cuda::initBarrier(DeviceBuilder &d, Value barrier, Value arrivals) {
+  d.ptx("mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}", {barrier, arrivals});
 }
 
 void lathe::cuda::fenceBarrierInit(DeviceBuilder &d) {
@@ -15,6 +15,11 @@ void lathe::cuda::fenceBarrierInit(DeviceBuilder &d) {
 
 void lathe::cuda::arrive(DeviceBuilder &d, Value barrier) {
   d.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}", barrier);
+}
+
+void lathe::cuda::arriveAt(DeviceBuilder &d, Value barrier, Value rank) {
+  d.ptx("{ .reg .b32 there; mapa.shared::cluster.u32 there, $0, $1; mbarrier.arrive.shared::cluster.b64 _, [there]; }", "r,r,~{memory}",
+        {barrier, rank});
 }
 
 void lathe::cuda::arriveExpecting(DeviceBuilder &d, Value barrier, Value bytes) {
@@ -43,26 +48,29 @@ static std::string repeated(llvm::StringRef constraint, unsigned count) {
 
 /// Without offsets a box.
 static void bulkLoad(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, llvm::ArrayRef<Value> offsets,
-                     Value barrier) {
+                     Value barrier, Value blocks) {
   unsigned rank = coordinates.size(), count = offsets.size();
   std::string text = "cp.async.bulk.tensor." + std::to_string(rank) + "d.shared::cluster.global" + (count ? ".im2col" : "") +
-                     ".mbarrier::complete_tx::bytes [$0], [$1, {" + list(2, rank) + "}], [$" + std::to_string(rank + 2) + "]" +
-                     (count ? ", {" + list(rank + 3, count) + "}" : "") + ";";
+                     ".mbarrier::complete_tx::bytes" + (blocks ? ".multicast::cluster" : "") + " [$0], [$1, {" + list(2, rank) + "}], [$" +
+                     std::to_string(rank + 2) + "]" + (count ? ", {" + list(rank + 3, count) + "}" : "") +
+                     (blocks ? ", $" + std::to_string(rank + 3 + count) : "") + ";";
   Values args = {shared, map};
   args.append(coordinates.begin(), coordinates.end());
   args.push_back(barrier);
   for (Value offset : offsets)
     args.push_back(d.b.create<mlir::arith::TruncIOp>(d.loc, d.b.getI16Type(), offset));
-  d.ptx(text, "r,l" + repeated(",r", rank + 1) + repeated(",h", count) + ",~{memory}", args);
+  if (blocks)
+    args.push_back(d.b.create<mlir::arith::TruncIOp>(d.loc, d.b.getI16Type(), blocks));
+  d.ptx(text, "r,l" + repeated(",r", rank + 1) + repeated(",h", count + (blocks ? 1 : 0)) + ",~{memory}", args);
 }
 
-void lathe::cuda::loadTile(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, Value barrier) {
-  bulkLoad(d, shared, map, coordinates, {}, barrier);
+void lathe::cuda::loadTile(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, Value barrier, Value blocks) {
+  bulkLoad(d, shared, map, coordinates, {}, barrier, blocks);
 }
 
 void lathe::cuda::loadWindow(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, llvm::ArrayRef<Value> offsets,
-                             Value barrier) {
-  bulkLoad(d, shared, map, coordinates, offsets, barrier);
+                             Value barrier, Value blocks) {
+  bulkLoad(d, shared, map, coordinates, offsets, barrier, blocks);
 }
 
 void lathe::cuda::prefetchMap(DeviceBuilder &d, Value map) { d.ptx("prefetch.tensormap [$0];", "l,~{memory}", map); }

@@ -15,14 +15,18 @@ namespace lathe::cuda {
 /// Whether so many elements are a stride that bulk copies take: a multiple of 16 bytes.
 inline bool isBulkStride(const shape::Expr &elements, unsigned bytes) { return knownDivisor(elements * shape::Expr(bytes), 16) == 16; }
 
-void initBarrier(DeviceBuilder &d, Value barrier, unsigned arrivals);
+void initBarrier(DeviceBuilder &d, Value barrier, Value arrivals);
 void fenceBarrierInit(DeviceBuilder &d);
 void arrive(DeviceBuilder &d, Value barrier);
+/// At the barrier that the cluster's block `rank` (i32) has where this block has `barrier`.
+void arriveAt(DeviceBuilder &d, Value barrier, Value rank);
 void arriveExpecting(DeviceBuilder &d, Value barrier, Value bytes);
 void waitFor(DeviceBuilder &d, Value barrier, Value phase);
-void loadTile(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, Value barrier);
+/// `blocks` (i32): a bit for each block of the cluster that gets the copy, to the same place, and whose barrier is told.
+void loadTile(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, Value barrier, Value blocks = {});
 /// From a map for windows: `offsets` (i32, innermost first) are the distances of the taps.
-void loadWindow(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, llvm::ArrayRef<Value> offsets, Value barrier);
+void loadWindow(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, llvm::ArrayRef<Value> offsets, Value barrier,
+                Value blocks = {});
 void prefetchMap(DeviceBuilder &d, Value map);
 
 void arriveNamed(DeviceBuilder &d, Value id, unsigned threads);

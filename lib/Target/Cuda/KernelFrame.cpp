@@ -137,14 +137,18 @@ void KernelFrame::narrow(const Expr &size) {
 // The device function
 //===----------------------------------------------------------------------===//
 
-/// Whether all floating-point numbers that the kernel reads, and all that it writes at all, are of 16 bits.
-static bool isOfHalves(kernel::GenericOp kernel) {
-  auto element = [](Value ref) { return cast<kernel::RefType>(ref.getType()).getElementType(); };
-  return llvm::all_of(kernel.getBody().getArguments(), [&](BlockArgument ref) {
-    Type t = element(ref);
+/// What to say of a kernel whose floating-point numbers that it reads, and all that it writes at all, are of 16 bits (`halvesAttr`); null of others.
+static Attribute ofHalves(kernel::GenericOp kernel) {
+  llvm::SmallSetVector<Type, 2> types;
+  for (BlockArgument ref : kernel.getBody().getArguments()) {
+    Type t = cast<kernel::RefType>(ref.getType()).getElementType();
     bool isOutput = ref.getArgNumber() >= kernel.getInputs().size();
-    return isa<FloatType>(t) ? t.getIntOrFloatBitWidth() == 16 : !isOutput;
-  });
+    if (isa<FloatType>(t) ? t.getIntOrFloatBitWidth() != 16 : isOutput)
+      return {};
+    if (isa<FloatType>(t))
+      types.insert(t);
+  }
+  return types.size() == 1 ? Attribute(TypeAttr::get(types[0])) : UnitAttr::get(kernel.getContext());
 }
 
 KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef name, unsigned threads, unsigned sm,
@@ -164,8 +168,8 @@ KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef
   func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
   func->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), builder.getDenseI32ArrayAttr({int(threads), 1, 1}));
   func->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
-  if (!numBuffers && isOfHalves(const_cast<lower::BodyInfo &>(info).kernel))
-    func->setAttr(halvesAttr, builder.getUnitAttr());
+  if (Attribute halves = numBuffers ? Attribute() : ofHalves(const_cast<lower::BodyInfo &>(info).kernel))
+    func->setAttr(halvesAttr, halves);
   Block *entry = func.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
   for (unsigned i = 0; i < numRefs + info.sizes.size(); ++i)

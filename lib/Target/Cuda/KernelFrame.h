@@ -82,7 +82,7 @@ private:
 /// kernel wrote or writes anything.
 enum class Dependent { No, Waits, WaitsLater };
 
-/// Of a device function that reads and writes no floating-point numbers but those of 16 bits.
+/// Of a device function that reads and writes no floating-point numbers but those of 16 bits: their type, where it is one.
 constexpr llvm::StringLiteral halvesAttr = "lathe.halves";
 
 /// One entry point of a device module. Without `numBuffers` it has those of the kernel.

@@ -121,11 +121,11 @@ void HopperAttention::prepare() {
   bindBatch(base, p.batchAxes, d.wide(d.div(block, perBatch)));
   tiles = tileCount();
   d.when(d.equal(tid, 0), [&] {
-    initBarrier(d, barriers, 1);
+    initBarrier(d, barriers, d.i32(1));
     for (Kind kind : {Keys, Values_})
       for (unsigned s = 0; s < stages; ++s) {
-        initBarrier(d, barrierOf(kind, false, d.i32(s)), 1);
-        initBarrier(d, barrierOf(kind, true, d.i32(s)), 8);
+        initBarrier(d, barrierOf(kind, false, d.i32(s)), d.i32(1));
+        initBarrier(d, barrierOf(kind, true, d.i32(s)), d.i32(8));
       }
     fenceBarrierInit(d);
     for (Value map : frame.maps)

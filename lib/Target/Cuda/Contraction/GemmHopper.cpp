@@ -3,6 +3,7 @@
 #include "GemmHopper.h"
 #include "GemmParts.h"
 #include "../HopperOps.h"
+#include "../Rows/Cluster.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -29,15 +30,20 @@ void HopperGemm::prepare() {
   mine = d.sub(group, d.i32(1)); // of the consumers: 0 or 1
   m = d.narrow(frame.size(p.m));
   n = d.narrow(frame.size(p.n));
-  tilesM = d.ceilDiv(m, tile.rows);
+  if (tile.mayCluster(mapB.byColumns ? linesOfChunk : 1)) {
+    together = clusterSize(d);
+    rank = rankInCluster(d);
+  }
+  tilesM = d.ceilDiv(m, together ? d.mul(together, tile.rows) : d.i32(tile.rows)); // where blocks are together, of all of them
   tilesN = d.ceilDiv(n, tile.columns);
   perBatch = d.mul(tilesM, tilesN);
   total = d.mul(perBatch, d.narrow(frame.size(p.batch)));
   depthTiles = d.narrow(frame.size(stepsOf(p, mapA, mapB, depth)));
-  Value lines = d.add(linesOfCopy(d, mapA, d.i32(tile.rows), m), linesOfCopy(d, mapB, d.i32(tile.columns), n));
+  Value ofA = linesOfCopy(d, mapA, d.i32(tile.rows), m), ofB = linesOfCopy(d, mapB, ownColumns(), n);
+  Value lines = d.add(ofA, together ? d.mul(ofB, together) : ofB);
   stageBytes = d.mul(lines, 128);
-  first = d.blockId();
-  step = d.gridSize();
+  first = together ? d.div(d.blockId(), together) : d.blockId();
+  step = together ? d.div(d.gridSize(), together) : d.gridSize();
   if (tile.inParts) {
     Value parts = d.div(step, total);
     ofPart = total;
@@ -47,15 +53,26 @@ void HopperGemm::prepare() {
   }
   d.when(d.equal(tid, 0), [&] {
     for (unsigned s = 0; s < tile.stages; ++s) {
-      initBarrier(d, fullBarrier(d.i32(s)), 1);
-      initBarrier(d, emptyBarrier(d.i32(s)), tile.isShared() ? 8 : 4);
+      initBarrier(d, fullBarrier(d.i32(s)), d.i32(1));
+      Value releases = d.i32(tile.isShared() ? 8 : 4);
+      initBarrier(d, emptyBarrier(d.i32(s)), together ? d.mul(releases, together) : releases);
     }
     fenceBarrierInit(d);
     prefetchMap(d, frame.maps[0]);
     prefetchMap(d, frame.maps[1]);
   });
+  meetAll();
+}
+
+/// All threads, of all blocks that are together.
+void HopperGemm::meetAll() {
+  if (together)
+    return clusterBarrier(d);
   d.barrier();
 }
+
+/// The right operand's columns that this block brings.
+Value HopperGemm::ownColumns() { return together ? d.div(d.i32(tile.columns), together) : d.i32(tile.columns); }
 
 HopperGemm::Tile HopperGemm::tileAt(Value t) {
   Value part = tile.inParts ? d.div(t, ofPart) : Value();
@@ -65,15 +82,16 @@ HopperGemm::Tile HopperGemm::tileAt(Value t) {
   Value batch = isSingle ? d.i32(0) : d.div(t, perBatch), rest = isSingle ? t : d.rem(t, perBatch);
   // A line of tiles has one order. What is left out here are divisions before each tile's first copy.
   auto isOneTile = [](const Expr &size, unsigned of) { return size.constant() && *size.constant() <= int64_t(of); };
+  auto rowOf = [&](Value tm) { return d.mul(together ? d.add(d.mul(tm, together), rank) : tm, tile.rows); };
   if (isOneTile(p.n, tile.columns))
-    return {batch, d.mul(rest, tile.rows), d.i32(0), part};
+    return {batch, rowOf(rest), d.i32(0), part};
   if (isOneTile(p.m, tile.rows))
     return {batch, d.i32(0), d.mul(rest, tile.columns), part};
   Value inGroup = d.mul(tilesN, groupRows), g = d.div(rest, inGroup), within = d.rem(rest, inGroup);
   Value firstRow = d.mul(g, groupRows);
   Value rows = d.minU(d.sub(tilesM, firstRow), d.i32(groupRows));
   Value tm = d.add(firstRow, d.rem(within, rows)), tn = d.div(within, rows);
-  return {batch, d.mul(tm, tile.rows), d.mul(tn, tile.columns), part};
+  return {batch, rowOf(tm), d.mul(tn, tile.columns), part};
 }
 
 HopperGemm::Position HopperGemm::next(Position at) {
@@ -103,21 +121,31 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
       c.push_back(batchIndex[i]);
     return c;
   };
-  auto load = [&](const OperandMap &map, unsigned index, Value to, Value line, unsigned lines) {
+  auto load = [&](const OperandMap &map, unsigned index, Value to, Value line, unsigned lines, Value blocks = {}) {
     for (unsigned c = 0; map.byColumns && c < lines; c += linesOfChunk)
-      loadTile(d, d.add(to, c * 128), frame.maps[index], at3(map, d.add(line, c), k0), full);
+      loadTile(d, d.add(to, c * 128), frame.maps[index], at3(map, d.add(line, c), k0), full, blocks);
     if (map.byColumns)
       return;
     if (!map.window)
-      return loadTile(d, to, frame.maps[index], at3(map, k0, line), full);
+      return loadTile(d, to, frame.maps[index], at3(map, k0, line), full, blocks);
     Value inside = t.part ? d.less(step, d.narrow(frame.size(stepsOf(p, mapA, mapB, depth)))) : Value();
     WindowPlace at = placeOf(frame, p, *map.window, line, step, inside);
-    loadWindow(d, to, frame.maps[index], at.coordinates, at.offsets, full);
+    loadWindow(d, to, frame.maps[index], at.coordinates, at.offsets, full, blocks);
   };
   if (what & Left)
     load(mapA, 0, a, t.m, tile.rows);
-  if (what & Right)
-    load(mapB, 1, d.add(a, aBytes), t.n, tile.columns);
+  if (!(what & Right))
+    return;
+  Value b = d.add(a, aBytes);
+  auto alone = [&] { load(mapB, 1, b, t.n, tile.columns); };
+  if (!together)
+    return alone();
+  auto shared = [&] {
+    unsigned columns = tile.columns / tile.cluster;
+    Value own = d.mul(rank, columns);
+    load(mapB, 1, d.add(b, d.mul(own, 128)), d.add(t.n, own), columns, d.i32((1 << tile.cluster) - 1));
+  };
+  d.branch(d.less(d.i32(1), together), shared, alone);
 }
 
 /// The first tile's stages, as many as there are: weights come while the kernel ahead still runs. Gives the position behind.
@@ -213,7 +241,10 @@ void HopperGemm::addStage(Values &sums, const Values &started, unsigned pending,
     sum = d.addF(sum, more);
 }
 
+/// Of all blocks that are together: each brings something to all of them.
 void HopperGemm::release(Value stage) {
+  if (together)
+    return d.when(d.less(lane, together), [&] { arriveAt(d, emptyBarrier(stage), lane); });
   d.when(d.equal(lane, 0), [&] { arrive(d, emptyBarrier(stage)); });
 }
 
@@ -326,4 +357,6 @@ void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
 void HopperGemm::emit() {
   prepare();
   d.branch(d.equal(group, 0), [&] { produce(); }, [&] { consume(); });
+  if (together) // others may still copy to this block, or arrive
+    meetAll();
 }

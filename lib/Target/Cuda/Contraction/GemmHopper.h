@@ -26,6 +26,8 @@ struct HopperTile : schedule::ProductTile {
     return tile;
   }
   bool inParts; ///< of the depth
+  /// Blocks may bring the right operand together, which comes in whole chunks of so many columns.
+  bool mayCluster(int64_t chunk) const { return !inParts && cluster > 1 && columns / cluster % chunk == 0; }
   bool isShared() const { return sharers > 1; }
   std::string entry() const { return std::string(name) + (inParts ? "_parts" : ""); }
 };
@@ -57,6 +59,8 @@ private:
     Value stage, phase;
   };
   void prepare();
+  void meetAll();
+  Value ownColumns();
   Tile tileAt(Value t);
   Position next(Position at);
   Value fullBarrier(Value stage) { return d.add(barriers, d.mul(stage, 8)); }
@@ -82,6 +86,7 @@ private:
   unsigned bytes, depth, aBytes, bBytes;
   Value shared, barriers, tid, warp, lane, group, mine, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
   Value ofPart; ///< tiles of a part
+  Value together, rank; ///< blocks of the cluster, and which of them this one is; null: no cluster
   Value stageBytes; ///< that copies bring
 };
 

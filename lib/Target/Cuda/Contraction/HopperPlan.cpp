@@ -39,40 +39,64 @@ struct BulkLaunch {
   Value inParts = {}; ///< null: never
   Value scratch = {}; ///< of the parts
   Value cost = {};    ///< reckoned clocks
+  Value cluster = {}; ///< blocks of a cluster
 };
 } // namespace
 
-/// The tile with the least time for the longest walk. Sets those words of the plan, too, that no other launch reads.
+/// How many blocks are a cluster (i64): as many as divide the rows of tiles, where the launch is the product's own.
+static Value clusterOf(PlanFunction &plan, const BulkProblem &bulk, const HopperTile &t) {
+  DeviceBuilder &h = plan.d;
+  Value one = plan.constant(1);
+  int64_t most = t.cluster;
+  if (!t.mayCluster(bulk.b.byColumns ? linesOfChunk : 1) || bulk.codes)
+    return one;
+  Value rows = plan.size(Expr::ceildiv(bulk.p.m, t.rows));
+  return h.select(h.equal(h.rem(rows, most), 0), plan.constant(most), one);
+}
+
+namespace {
+struct TileChoice {
+  GemmLaunch launch;
+  Value rows, columns, cost, cluster;
+};
+} // namespace
+
+/// The tile with the least time for the longest walk; `steps` are those of the depth.
+static TileChoice chooseTile(Generator &g, const BulkProblem &bulk, ArrayRef<HopperTile> tiles, Value steps) {
+  ProductChoice choice(g);
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  auto of = [&](unsigned i) {
+    const HopperTile &t = tiles[i];
+    Value grid = plan.size(bulk.p.tiles(t.rows, t.columns)), ofTile = h.add(h.mul(steps, schedule::costOf(t)), schedule::costOfResults(t));
+    Value cost = choice.costOf(t, h.mul(h.ceilDiv(grid, plan.processors()), ofTile));
+    Value entry = plan.constant(g.entries.size() + i), shared = plan.constant(HopperGemm::sharedBytes(t));
+    GemmLaunch launch{entry, grid, plan.constant(threads), shared};
+    return TileChoice{launch, plan.constant(t.rows), plan.constant(t.columns), cost, clusterOf(plan, bulk, t)};
+  };
+  TileChoice best = of(0);
+  for (unsigned i = 1; i < tiles.size(); ++i) {
+    TileChoice next = of(i);
+    Value better = h.compare(arith::CmpIPredicate::sle, next.cost, best.cost);
+    best = {chooseLaunch(h, better, next.launch, best.launch), h.select(better, next.rows, best.rows),
+            h.select(better, next.columns, best.columns), h.select(better, next.cost, best.cost), h.select(better, next.cluster, best.cluster)};
+  }
+  return best;
+}
+
+/// Sets those words of the plan, too, that no other launch reads.
 static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile> tiles) {
   ProductChoice choice(g);
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   const GemmProblem &p = bulk.p;
-  struct Choice {
-    GemmLaunch launch;
-    Value rows, columns, cost;
-  };
-  auto of = [&](unsigned i) {
-    const HopperTile &t = tiles[i];
-    Value grid = plan.size(p.tiles(t.rows, t.columns));
-    Value cost = choice.costOf(t, h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(schedule::costOf(t))));
-    Value entry = plan.constant(g.entries.size() + i), shared = plan.constant(HopperGemm::sharedBytes(t));
-    GemmLaunch launch{entry, grid, plan.constant(threads), shared};
-    return Choice{launch, plan.constant(t.rows), plan.constant(t.columns), cost};
-  };
-  Choice best = of(0);
-  for (unsigned i = 1; i < tiles.size(); ++i) {
-    Choice next = of(i);
-    Value better = h.compare(arith::CmpIPredicate::sle, next.cost, best.cost);
-    best = {chooseLaunch(h, better, next.launch, best.launch), h.select(better, next.rows, best.rows),
-            h.select(better, next.columns, best.columns), h.select(better, next.cost, best.cost)};
-  }
   int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
-  Value allSteps = plan.size(stepsOf(p, bulk.a, bulk.b, depth));
+  Value steps = plan.size(stepsOf(p, bulk.a, bulk.b, depth));
+  TileChoice best = chooseTile(g, bulk, tiles, steps);
   BulkLaunch out;
-  out.cost = h.mul(best.cost, allSteps);
+  out.cost = best.cost;
   if (const HopperTile part = partTile(); mayBeCut(choice, p, part, worthSteps * depth)) {
-    Value few = plan.size(p.tiles(part.rows, part.columns)), steps = plan.size(stepsOf(p, bulk.a, bulk.b, depth));
+    Value few = plan.size(p.tiles(part.rows, part.columns));
     Value alone = h.ceilDiv(h.mul(steps, h.mul(few, readersOfProcessors)), plan.processors()); // what the memory takes
     auto [parts, cut] = planCut(plan, choice, few, steps, plan.processors(), worthSteps, alone);
     out.inParts = cut;
@@ -83,7 +107,11 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
     best.launch = chooseLaunch(h, cut, {entry, h.mul(few, parts), plan.constant(threads), shared}, best.launch);
     best.rows = h.select(cut, plan.constant(part.rows), best.rows);
     best.columns = h.select(cut, plan.constant(part.columns), best.columns);
+    best.cluster = h.select(cut, plan.constant(1), best.cluster);
   }
+  AlignedCopies copies(bulk);
+  if (copies.mayBe()) // launches that follow others have no clusters
+    best.cluster = h.select(copies.lie(plan), best.cluster, plan.constant(1));
   auto addMap = [&](OperandMap &map, unsigned index, Value tileLines, const Expr &extent) {
     Value lines = linesOfCopy(h, map, tileLines, plan.size(extent));
     map.spec.box = {map.byColumns ? linesOfChunk : depth, map.byColumns ? depth : 0};
@@ -93,9 +121,10 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
       plan.set(LATHE_CUDA_MAP0 + index * LATHE_CUDA_MAP_WORDS + LATHE_CUDA_MAP_BOX + 1, lines);
   };
   addMap(bulk.a, 0, best.rows, p.m);
-  addMap(bulk.b, 1, best.columns, p.n);
-  AlignedCopies(bulk).setMaps(plan);
+  addMap(bulk.b, 1, h.div(best.columns, best.cluster), p.n);
+  copies.setMaps(plan);
   out.launch = best.launch;
+  out.cluster = best.cluster;
   return out;
 }
 
@@ -134,6 +163,7 @@ static void planAround(Generator &g, const BulkProblem &bulk, const BulkLaunch &
   }
   plan.set(LATHE_CUDA_SCRATCH, scratch);
   plan.set(LATHE_CUDA_PERSISTENT, h.wide(walks));
+  plan.set(LATHE_CUDA_CLUSTER, h.select(walks, launch.cluster, none));
 }
 
 /// Where open sizes decide, entry points of tiles of any layout stand beside those with bulk copies.
@@ -166,6 +196,23 @@ static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmP
   return llvm::Error::success();
 }
 
+/// Those of some tiles that serve the problem. Where the right operand lies by columns, it comes in whole chunks; rows are multiples of a chunk. The
+/// largest ones are for products that have enough of them, and have no room for what sums of floats of 8 bits have besides.
+static std::vector<HopperTile> tilesOf(const BulkProblem &bulk, ArrayRef<const schedule::ProductTile *> tiles) {
+  constexpr int64_t manyTiles = 128;
+  std::vector<HopperTile> out;
+  auto mayFill = [&](const schedule::ProductTile &t) {
+    return bulk.p.n.constant().value_or(t.columns) >= t.columns && bulk.p.tiles(t.rows, t.columns).constant().value_or(manyTiles) >= manyTiles;
+  };
+  for (const schedule::ProductTile *t : tiles) {
+    bool isLarge = t->columns > 192;
+    if ((bulk.b.byColumns && t->columns % linesOfChunk) || (isLarge && (!mayFill(*t) || bulk.p.multipliesFloat8())))
+      continue;
+    out.push_back(bulk.p.multipliesFloat8() ? HopperTile::ofFewSums(*t) : HopperTile(*t));
+  }
+  return out;
+}
+
 llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   std::optional<GemmProblem> p = g.multipliesByGroups() ? gemmProblem(g.info) : std::nullopt;
   if (!p || !usesTensorCores(*p) || p->k.constant().value_or(16) < 16)
@@ -176,11 +223,7 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   AlignedCopies copies(*bulk);
   if (copies.mayBe() && !copies.alwaysPay().value_or(true))
     return false;
-  // Where the right operand lies by columns, it comes in whole chunks; rows are multiples of a chunk.
-  std::vector<HopperTile> tiles;
-  for (const schedule::ProductTile *t : ProductChoice(g).tilesOf(schedule::ProductUnit::Groups))
-    if (!bulk->b.byColumns || t->columns % linesOfChunk == 0)
-      tiles.push_back(bulk->p.multipliesFloat8() ? HopperTile::ofFewSums(*t) : HopperTile(*t));
+  std::vector<HopperTile> tiles = tilesOf(*bulk, ProductChoice(g).tilesOf(schedule::ProductUnit::Groups));
   if (tiles.empty()) // a schedule leaves no tile that chunks make up
     return false;
   BulkLaunch launch = planBulk(g, *bulk, tiles);
@@ -218,9 +261,10 @@ llvm::Expected<bool> cuda::addCodedGroups(Generator &g, const CodedProblem &code
   if (!bulk)
     return false;
   PlanFunction &plan = g.plan;
-  std::vector<HopperTile> tiles;
+  std::vector<const schedule::ProductTile *> all;
   for (const schedule::ProductTile &t : schedule::tilesOf(schedule::ProductUnit::Groups))
-    tiles.emplace_back(t);
+    all.push_back(&t);
+  std::vector<HopperTile> tiles = tilesOf(*bulk, all);
   BulkLaunch launch = planBulk(g, *bulk, tiles);
   if (launch.inParts)
     tiles.push_back(partTile());

@@ -171,14 +171,17 @@ Value TileLoader::loadAt(Slot &slot, Value depth) {
   return d.loadIf(point.emit(source.predicate), type, pointer, alignment, fillOf(type));
 }
 
+/// Of whole tiles all pieces are inside or none is, and none of those is read: no address needs a bound.
 void TileLoader::copy(Value k0) {
-  Value depths = frame.size(source.depth);
-  bool whole = hasWholeTiles();
+  Value depths = frame.size(source.depth), wholeInside = hasWholeTiles() ? d.less(k0, depths) : Value();
   if (source.fill && !border)
     border = frame.constantPiece(source.name + "_border", int8_t(source.fill));
   for (Slot &slot : slots) {
-    Value depth = d.add(k0, d.wide(slot.depth)), inside = whole ? d.i1(true) : d.less(depth, depths);
-    depth = d.minU(depth, d.sub(depths, d.i64(alongDepth ? width : 1)));
+    Value depth = d.add(k0, d.wide(slot.depth)), inside = wholeInside;
+    if (!wholeInside) {
+      inside = d.less(depth, depths);
+      depth = d.minU(depth, d.sub(depths, d.i64(alongDepth ? width : 1)));
+    }
     lower::BodyEmitter point = pointAt(slot, depth);
     Value from = addressAt(slot, point, depth), to = d.add(address, d.mul(slot.place.first, bytes));
     to = d.add(to, slot.place.second * bytes);
@@ -216,16 +219,28 @@ Values TileLoader::load(Value k0) {
   return out;
 }
 
-/// The element in shared memory.
-Value TileLoader::place(Value line, Value depth) {
-  return source.fragments && alongDepth ? d.add(d.mul(line, pitch()), depth) : d.add(d.mul(depth, pitch()), line);
+/// By how many elements, an exclusive or, those of a row are moved.
+Value TileLoader::swizzle(Value row) {
+  unsigned piecesOfRow = std::min(8u, pitch() * bytes / 16);
+  return d.mul(d.bitAnd(d.div(row, rowsOfBanks()), piecesOfRow - 1), 16 / bytes);
 }
 
-/// What is known comes last, where it is a part of the access.
+/// The element in shared memory.
+Value TileLoader::place(Value line, Value depth) {
+  if (!source.fragments)
+    return d.add(d.mul(depth, pitch()), line);
+  auto [row, inRow] = alongDepth ? std::pair(line, depth) : std::pair(depth, line);
+  return d.add(d.mul(row, pitch()), d.bitXor(inRow, swizzle(row)));
+}
+
+/// What is known comes last, where it is a part of the access: rows further on that are swizzled alike.
 std::pair<Value, int64_t> TileLoader::place(const Position &at) {
-  bool linesApart = source.fragments && alongDepth;
-  int64_t more = linesApart ? at.moreLines * pitch() + at.moreDepths : at.moreDepths * pitch() + at.moreLines;
-  return {place(at.line, at.depth), more};
+  if (!source.fragments)
+    return {place(at.line, at.depth), at.moreDepths * pitch() + at.moreLines};
+  auto [rows, inRow] = alongDepth ? std::pair(at.moreLines, at.moreDepths) : std::pair(at.moreDepths, at.moreLines);
+  if (inRow || rows % 8)
+    return {place(d.add(at.line, at.moreLines), d.add(at.depth, at.moreDepths)), 0};
+  return {place(at.line, at.depth), rows * pitch()};
 }
 
 void TileLoader::put(ArrayRef<Value> values) {

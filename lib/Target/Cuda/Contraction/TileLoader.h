@@ -28,10 +28,7 @@ struct TileSource {
   mlir::Type number = {}; ///< of plain threads; null: f32
   mlir::Type fragment = {}; ///< for matrix loads; null: the operand's own
   /// Shared memory of a tile for matrix loads, whichever way it lies.
-  static unsigned fragmentBytes(unsigned tileLines, unsigned tileDepth, unsigned bytes) {
-    unsigned padding = 16 / bytes;
-    return bytes * std::max(tileLines * (tileDepth + padding), tileDepth * (tileLines + padding));
-  }
+  static unsigned fragmentBytes(unsigned tileLines, unsigned tileDepth, unsigned bytes) { return bytes * tileLines * tileDepth; }
 };
 
 class TileLoader {
@@ -91,12 +88,11 @@ private:
   Values turnedMatrices(Value lane, Value line, Value depth, bool linesFirst);
   Position positionOf(unsigned slot);
   Values extents(llvm::ArrayRef<unsigned> axes);
-  /// Elements from one row in shared memory to the next; 8 rows of 16 bytes meet all banks.
-  unsigned pitch() const {
-    if (source.fragments)
-      return (alongDepth ? source.tileDepth : source.tileLines) + 16 / bytes;
-    return source.tileLines + padding;
-  }
+  /// Elements from one row in shared memory to the next.
+  unsigned pitch() const { return source.fragments ? (alongDepth ? source.tileDepth : source.tileLines) : source.tileLines + padding; }
+  /// For matrix loads pieces of 16 bytes change places within their row, so that those of 8 rows meet all banks.
+  Value swizzle(Value row);
+  unsigned rowsOfBanks() const { return std::max(1u, 128 / (pitch() * bytes)); } ///< that 128 bytes hold
   Value place(Value line, Value depth);
   std::pair<Value, int64_t> place(const Position &at);
   KernelFrame &frame;

@@ -133,14 +133,14 @@ WGMMA = [_g(70, 72, 208, b_columns=True, signs="us", epilogue="requantised"), _g
          lambda: bytes_gemm(70, 72, 1040, b_columns=True, signs="us").with_constants(1), _g(70, 71, 144, b_columns=True, open=True),
          # A deep product of few tiles is cut in depth.
          lambda: bytes_gemm(70, 72, 4800, b_columns=True, epilogue="requantised").launching("gemm_wgmma_64x64_parts", "gemm_sum_parts"),
-         lambda: bytes_gemm(2890, 192, 64, b_columns=True, epilogue="dequantised", signs="us").on(8).launching("gemm_wgmma_128x192")]
+         lambda: bytes_gemm(2890, 192, 192, b_columns=True, epilogue="dequantised", signs="us").on(8).launching("gemm_wgmma_128x192")]
 # Lines side by side are turned in front where that pays, which it does sooner on a small machine: one operand, both, odd ones, batches, parts.
-TURNED = [lambda: bytes_gemm(1000, 304, 304, signs="us", epilogue="requantised").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+TURNED = [lambda: bytes_gemm(1000, 304, 304, signs="us", epilogue="requantised").on(1).launching("gemm_align", "gemm_wgmma_128x128"),
           lambda: bytes_gemm(203, 190, 131, a_transposed=True, signs="su").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
-          lambda: bytes_gemm(131, 139, 99, batch=2, signs="uu").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+          lambda: bytes_gemm(131, 139, 99, batch=2, signs="uu").on(1).launching("gemm_align", "gemm_wgmma_64x96"),
           lambda: bytes_gemm(72, 80, 4800).launching("gemm_mma_64x64_deep"), lambda: bytes_gemm(70, 71, 9603).on(32).launching("gemm_align", "gemm_wgmma_64x64_parts", "gemm_sum_parts"),
-          lambda: bytes_gemm(900, 304, 304, open=True, epilogue="dequantised").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
-          lambda: bytes_gemm(900, 301, 303, batch=2, open=True).on(1).launching("gemm_align", "gemm_wgmma_128x192")]
+          lambda: bytes_gemm(900, 304, 304, open=True, epilogue="dequantised").on(1).launching("gemm_align", "gemm_wgmma_128x128"),
+          lambda: bytes_gemm(900, 301, 303, batch=2, open=True).on(1).launching("gemm_align", "gemm_wgmma_128x128")]
 # Windows: channels in pieces of 16 bytes and not, borders of zeros and of other numbers, channels first, groups; in pieces of 128 bytes, which bulk
 # copies bring.
 WINDOWS = [_w(2, 32, 40, (9, 7), (3, 3), pads=1), _w(2, 32, 40, (9, 7), (3, 3), pads=1, fill=113, epilogue="requantised"),

@@ -312,6 +312,10 @@ WGMMA = [lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="residual"
          lambda: open_gemm(150, 180, 97, batch=2, t="f16", b_columns=True, relu=True).on(1).launching("gemm_align", "gemm_wgmma_128x192"),
          lambda: open_gemm(199, 200, 129, a_transposed=True, t="bf16", out="bf16").on(1).launching("gemm_align", "gemm_wgmma_128x128"),
          lambda: open_gemm(200, 191, 133, t="bf16").launching("gemm_mma_64x64"),
+         # Blocks of two rows of tiles bring the right operand together, in either order of it; of three rows each brings its own.
+         lambda: open_gemm(256, 256, 1112, t="bf16", out="bf16").on(2).launching("gemm_wgmma_128x256"),
+         lambda: open_gemm(200, 512, 1104, t="f16", b_columns=True, relu=True).on(2).launching("gemm_wgmma_128x256"),
+         lambda: open_gemm(300, 248, 1112, t="bf16", b_columns=True).on(1).launching("gemm_wgmma_128x256"),
          # A deep product of few tiles is cut in depth.
          lambda: gemm(70, 72, 4200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
          lambda: gemm(20, 40, 2560, batch=2, t="f16", out="f16"),

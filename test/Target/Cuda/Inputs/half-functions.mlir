@@ -41,6 +41,21 @@ func.func @f(%x: !n, %h: tensor<65536xf16>) {
     %5 = arith.truncf %4 : f32 to f16
     kernel.store %5, %out["i"] : f16, <f16>
   }
+  %gelu = kernel.generic loop @gelu axes(i = "65536") ins(%x : !n) outs(!n) {
+  ^bb0(%in: !kernel.ref<bf16>, %out: !kernel.ref<bf16>):
+    %one = arith.constant 1.0 : f32
+    %half = arith.constant 0.5 : f32
+    %root = arith.constant 0.707106769 : f32
+    %1 = kernel.load %in["i"] : <bf16> -> bf16
+    %2 = arith.extf %1 : bf16 to f32
+    %3 = arith.mulf %2, %root : f32
+    %4 = math.erf %3 : f32
+    %5 = arith.addf %4, %one : f32
+    %6 = arith.mulf %2, %half : f32
+    %7 = arith.mulf %6, %5 : f32
+    %8 = arith.truncf %7 : f32 to bf16
+    kernel.store %8, %out["i"] : bf16, <bf16>
+  }
   %quotients:3 = kernel.generic loop @quotients axes(i = "65536") ins(%x, %x : !n, !n) outs(!n, !n, !n) {
   ^bb0(%in: !kernel.ref<bf16>, %by: !kernel.ref<bf16>, %out: !kernel.ref<bf16>, %ratio: !kernel.ref<bf16>, %root: !kernel.ref<bf16>):
     %1 = kernel.load %in["i"] : <bf16> -> bf16

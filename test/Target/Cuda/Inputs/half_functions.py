@@ -13,8 +13,9 @@ import cases
 bits = np.arange(65536, dtype=np.uint32).astype(np.uint16)
 of_f16 = lambda b: b.view(np.float16).astype(np.float32)
 normal = np.vectorize(lambda x: math.erfc(-x))
+gelu = lambda x: 0.5 * x * normal(x * np.float64(np.float32(math.sqrt(0.5))))
 for kernel, value, function, least, steps in (('halves', cases.from_bf16, np.exp, -133, 7), ('of_f16', of_f16, np.exp, -24, 10),
-                                              ('normal', cases.from_bf16, normal, -133, 7), ('normal_f16', of_f16, normal, -24, 10)):
+                                              ('normal', cases.from_bf16, normal, -133, 7), ('normal_f16', of_f16, normal, -24, 10), ('gelu', cases.from_bf16, gelu, -122, 7)):
     with tempfile.TemporaryDirectory() as folder:
         files = [os.path.join(folder, name) for name in ('in', 'out')]
         bits.tofile(files[0])
@@ -25,7 +26,7 @@ for kernel, value, function, least, steps in (('halves', cases.from_bf16, np.exp
     with np.errstate(all='ignore'):
         want = function(value(bits).astype(np.float64))
         largest = 65504 if value is of_f16 else (2 - 2.0 ** -7) * 2.0 ** 127
-        unit = 2.0 ** np.maximum(np.floor(np.log2(np.maximum(want, 2.0 ** least))) - steps, least)
+        unit = 2.0 ** np.maximum(np.floor(np.log2(np.maximum(np.abs(want), 2.0 ** least))) - steps, least)
         finite = want < largest + unit / 2
         error = np.abs(got - want) / unit
     assert (np.isnan(got) == np.isnan(want)).all(), kernel
