@@ -102,14 +102,15 @@ Values TiledGemm::sumTiles(const Values &zeros, llvm::function_ref<Values(ArrayR
   return out;
 }
 
+Value TiledGemm::stageOf(Value step) { return d.rem(d.narrow(step), stages); }
+
 void TiledGemm::useStep(Value step) {
-  Value stage = d.rem(d.narrow(step), stages);
-  a.use(stage);
-  b.use(stage);
+  a.use(stageOf(step));
+  b.use(stageOf(step));
 }
 
 void TiledGemm::copyTile(TileLoader &o, Value step) {
-  o.use(d.rem(d.narrow(step), stages));
+  o.use(stageOf(step));
   o.copy(d.mul(step, tile.k));
 }
 

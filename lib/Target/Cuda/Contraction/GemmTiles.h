@@ -53,6 +53,7 @@ protected:
   void meetStep();
   /// The tiles that are copied and read from here on.
   void useStep(Value step);
+  Value stageOf(Value step);
 
   const GemmProblem &p;
   Value m0, n0; ///< the tile's first row and column (i64)

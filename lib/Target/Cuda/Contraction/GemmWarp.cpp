@@ -130,10 +130,15 @@ Values WarpGemm::multiplyAhead(Value step, MutableArrayRef<Value> sums, ArrayRef
   Values now = fragmentsAt(0);
   if (!before.empty())
     multiplyFragments(sums, before);
-  copyStep(d.add(step, stages - 1));
-  useStep(step);
+  copyTile(a, d.add(step, stages - 1));
+  a.use(stageOf(step));
   for (unsigned k = tile.depthOfProduct(); k < tile.ownDepth(); k += tile.depthOfProduct()) {
     Values next = fragmentsAt(k);
+    if (k == tile.depthOfProduct()) { // copies are spread out between matrix loads
+      copyTile(b, d.add(step, stages - 1));
+      endCopies();
+      b.use(stageOf(step));
+    }
     multiplyFragments(sums, now);
     now = next;
   }
