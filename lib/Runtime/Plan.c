@@ -1,13 +1,6 @@
 /*===- Plan.c - Everything that depends on the inputs' shapes alone ---------===*/
 #include "Runtime.h"
 
-/* Below CostPerPart (see LATHE_PLAN_COST) another thread is not worth having: about 0.7 microseconds of one core's work. A part
- * is handed out in pieces where items differ in cost, and where it lasts so long (some 30 microseconds a piece) that a thread
- * which the system puts aside would hold up the others. */
-enum { CostPerPart = 32768, CostPerPiece = 1 << 21, PiecesPerPart = 4, UnevenPiecesPerPart = 8 };
-/* Of a step that goes forth and back (Execute.c): so much work that a call does not count, and so many that the cache notices. */
-enum { CostPerTurn = 32768, TurnsPerStep = 16 };
-
 /*===-- Memory: one block per plan ------------------------------------------===*/
 typedef struct {
   char *memory; /* NULL while only counting */
@@ -116,24 +109,7 @@ static LatheStatus layOut(LatheContext *context, LathePlan *plan) {
 void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LathePlanFn planFn, uint64_t *scratchBytes, LatheStage *stage) {
   int64_t out[LATHE_PLAN_WORDS] = {0};
   planFn(step->sizes, out);
-  step->items = out[LATHE_PLAN_ITEMS] > 0 ? out[LATHE_PLAN_ITEMS] : 0;
-  step->grain = out[LATHE_PLAN_GRAIN] > 0 ? out[LATHE_PLAN_GRAIN] : 1;
-  int64_t units = step->items ? (step->items - 1) / step->grain + 1 : 0, cost;
-  if (__builtin_mul_overflow(out[LATHE_PLAN_COST], step->items, &cost))
-    cost = INT64_MAX;
-  int64_t parts = cost / CostPerPart;
-  parts = parts < context->threads ? parts : context->threads;
-  parts = parts < units ? parts : units;
-  step->parts = parts > 1 ? (uint32_t)parts : 1;
-  bool uneven = out[LATHE_PLAN_FLAGS] & LATHE_PLAN_UNEVEN;
-  int64_t pieces = out[LATHE_PLAN_FLAGS] & LATHE_PLAN_WHOLE ? 1 : uneven ? UnevenPiecesPerPart : cost / step->parts / CostPerPiece;
-  pieces = uneven || pieces < PiecesPerPart ? pieces : PiecesPerPart;
-  pieces = pieces < units / step->parts ? pieces : units / step->parts;
-  step->piecesPerPart = pieces > 1 ? (uint32_t)pieces : 1;
-  int64_t turns = cost / CostPerTurn;
-  turns = turns < TurnsPerStep ? turns : TurnsPerStep;
-  turns = turns < units ? turns : units;
-  step->turns = step->parts == 1 && turns > 1 ? (uint32_t)turns : 1;
+  latheShareOut(step, out, context->threads);
   uint64_t scratch = out[LATHE_PLAN_SCRATCH] > 0 ? ((uint64_t)out[LATHE_PLAN_SCRATCH] + 63) & ~(uint64_t)63 : 0;
   if (scratch > *scratchBytes)
     *scratchBytes = scratch;

@@ -23,6 +23,9 @@ typedef struct {
   const LatheStep *step;
 } LathePlannedStep;
 
+/* Items and the pieces that so many threads take, by what the kernel's plan function said (LATHE_PLAN_WORDS). */
+void latheShareOut(LathePlannedStep *step, const int64_t *plan, uint32_t threads);
+
 /* A kernel step whose items follow the rows of its result: what its plan function said of that (LATHE_PLAN_UNIT and what follows it). */
 typedef struct {
   const LathePlannedStep *planned;

@@ -133,18 +133,26 @@ static Value beginsOfRuns(OpContext &c, Value sorted, Value at, int64_t axis, co
   return c.g.scan(ScanKind::Max, c.g.select(begins, at, c.g.splatLike(0, at)), axis);
 }
 
-/// The smallest of the values that occur most often, and where it stands last: in the order, how far each run of equal elements has come.
+/// The last place of a value along the axis; the first place of all where none equals it, as no NaN does.
+static Value lastPlace(OpContext &c, Value x, Value value, int64_t axis) {
+  Value at = c.g.iota(dimsOf(x), axis, c.g.b.getI64Type()), isThere = c.g.compare(CompareKind::EQ, x, c.g.broadcastTo(value, dimsOf(x)));
+  return c.g.reduce(ReduceKind::Max, c.g.select(isThere, at, c.g.splatLike(0, at)), {axis}, true);
+}
+
+/// The smallest of the values that occur most often, and where it stands last: how far, among sorted values, each run of equal ones has come. Of nothing but NaNs
+/// it is the first.
 static llvm::Error mode(OpContext &c) {
   LATHE_TRY(axis, c.axis("dim", c.tensor("self")));
   Value x = atLeastOneDim(c, c.tensor("self"));
   Expr size = dimsOf(x)[axis], rest = c.g.facts.simplify(size - Expr(1));
   if (llvm::Error e = needElements(c, Expr(1), size))
     return e;
-  Value order = c.g.sort(x, axis, false, size), at = c.g.iota(dimsOf(x), axis, c.g.b.getIntegerType(32, /*isSigned=*/false));
-  Value length = rest.isZero() ? at : c.g.sub(at, beginsOfRuns(c, c.g.takeAlong(x, order, axis), at, axis, rest));
+  Value sorted = c.g.takeAlong(x, c.g.sort(x, axis, false, size), axis), at = c.g.iota(dimsOf(x), axis, c.g.b.getIntegerType(32, /*isSigned=*/false));
+  Value length = rest.isZero() ? at : c.g.sub(at, beginsOfRuns(c, sorted, at, axis, rest));
   Value most = c.g.broadcastTo(c.g.reduce(ReduceKind::Max, length, {axis}, true), dimsOf(x)), none = c.g.splatLike(UINT32_MAX, at);
   Value place = c.g.reduce(ReduceKind::Min, c.g.select(c.g.compare(CompareKind::EQ, length, most), at, none), {axis}, true);
-  return giveTaken(c, x, c.g.takeAlong(order, c.g.cast(place, c.g.b.getI64Type()), axis), axis);
+  Value value = c.g.takeAlong(sorted, c.g.cast(place, c.g.b.getI64Type()), axis);
+  return giveTaken(c, x, lastPlace(c, x, value, axis), axis);
 }
 
 /// All choices of r elements, in the order of their places.
