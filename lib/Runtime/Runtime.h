@@ -297,7 +297,13 @@ typedef struct {
   uint64_t key, index;
 } LatheWideWord;
 const LatheWideWord *lathe_sort_wide_words(LatheWideWord *words, LatheWideWord *room, int64_t n, int64_t count);
-/* The same for a small part of `size` words, which are not all written down. begin: takes the first `n` words, as many as are wanted or more,
+/* Keys alone, all of them in order: at the start of `keys` or of `room`, which is as large. And the first place of one that is not smaller than `key`, of
+ * keys in order; n where there is none. */
+const uint32_t *lathe_sort_keys(uint32_t *keys, uint32_t *room, int64_t n);
+const uint64_t *lathe_sort_wide_keys(uint64_t *keys, uint64_t *room, int64_t n);
+int64_t lathe_find_key(const uint32_t *keys, int64_t n, uint64_t key);
+int64_t lathe_find_wide_key(const uint64_t *keys, int64_t n, uint64_t key);
+/* The same as of words for a small part of `size` words, which are not all written down. begin: takes the first `n` words, as many as are wanted or more,
  * or says 0 where so many are sorted otherwise. offer: words whose keys come before that of words[0] may be among those that are wanted.
  * end: the words in order. */
 int64_t lathe_select_begin(uint64_t *words, int64_t n, int64_t size, int64_t count);

@@ -1,7 +1,7 @@
 /*===- Sort.c - The order of keys, for kernels that sort ---------------------===*/
 #include "Runtime.h"
 
-/* No two words are equal, so any way of sorting gives the one order. What is wanted of long rows is kept while the row passes by, where it is little, or
+/* No two words are equal but those that are keys alone, so any way of sorting gives the one order. What is wanted of long rows is kept while the row passes by, where it is little, or
  * what is not wanted is dropped; the rest is sorted by digits of the keys. As no more of them are looked at than tell most words apart, long keys
  * take little longer than short ones. Short rows are sorted by insertion; what does not stay in a cache is spread into parts that do first. */
 enum { LATHE_SORT_SHORT = 40, LATHE_SORT_HEAP = 64, LATHE_SORT_COLLECTED = 4, LATHE_SORT_NEAR = 2 << 20, LATHE_SORT_SAMPLE = 512, LATHE_SORT_MANY = 8192 };
@@ -106,6 +106,31 @@ static inline Wide wideAhead(uint64_t key) { return (Wide){key, 0}; }
 #define NAME(x) wide##x
 #include "SortRadix.h"
 #include "SortWords.h"
+
+#undef WORD
+#undef NAME
+
+/* Keys alone. */
+typedef uint32_t Key;
+static inline bool keyLess(const Key *a, const Key *b) { return *a < *b; }
+static inline uint64_t keyKey(const Key *w) { return *w; }
+#define WORD Key
+#define NAME(x) key##x
+#include "SortRadix.h"
+#undef WORD
+#undef NAME
+typedef uint64_t WideKey;
+static inline bool wideKeyLess(const WideKey *a, const WideKey *b) { return *a < *b; }
+static inline uint64_t wideKeyKey(const WideKey *w) { return *w; }
+#define WORD WideKey
+#define NAME(x) wideKey##x
+#include "SortRadix.h"
+
+const uint32_t *lathe_sort_keys(uint32_t *keys, uint32_t *room, int64_t n) { return n > 0 ? keyAll(keys, room, n) : keys; }
+const uint64_t *lathe_sort_wide_keys(uint64_t *keys, uint64_t *room, int64_t n) { return n > 0 ? wideKeyAll(keys, room, n) : keys; }
+
+int64_t lathe_find_key(const uint32_t *keys, int64_t n, uint64_t key) { return keyFind(keys, n, key); }
+int64_t lathe_find_wide_key(const uint64_t *keys, int64_t n, uint64_t key) { return wideKeyFind(keys, n, key); }
 
 const uint64_t *lathe_sort_words(uint64_t *words, uint64_t *room, int64_t n, int64_t count) {
   return narrowSort(words, room, n, count);

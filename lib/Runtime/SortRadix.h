@@ -155,3 +155,16 @@ static const WORD *NAME(All)(WORD *words, WORD *room, int64_t n) {
   NAME(Spread)(words, room, room, n);
   return room;
 }
+
+/* The first of words in order whose key is not smaller. */
+static inline int64_t NAME(Find)(const WORD *words, int64_t n, uint64_t key) {
+  int64_t from = 0;
+  for (int64_t end = n; from < end;) {
+    int64_t middle = from + (end - from) / 2;
+    if (NAME(Key)(&words[middle]) < key)
+      from = middle + 1;
+    else
+      end = middle;
+  }
+  return from;
+}

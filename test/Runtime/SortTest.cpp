@@ -17,6 +17,10 @@ struct LatheWideWord {
 };
 const uint64_t *lathe_sort_words(uint64_t *words, uint64_t *room, int64_t n, int64_t count);
 const LatheWideWord *lathe_sort_wide_words(LatheWideWord *words, LatheWideWord *room, int64_t n, int64_t count);
+const uint32_t *lathe_sort_keys(uint32_t *keys, uint32_t *room, int64_t n);
+const uint64_t *lathe_sort_wide_keys(uint64_t *keys, uint64_t *room, int64_t n);
+int64_t lathe_find_key(const uint32_t *keys, int64_t n, uint64_t key);
+int64_t lathe_find_wide_key(const uint64_t *keys, int64_t n, uint64_t key);
 }
 
 namespace {
@@ -96,3 +100,36 @@ TEST(Sort, RowsThatAreSpread) {
 }
 
 TEST(Sort, PartsThatAreSpreadAgain) { checkCounts(1200007, {1200007}); }
+
+static const uint32_t *sortedKeys(uint32_t *keys, uint32_t *room, int64_t n) { return lathe_sort_keys(keys, room, n); }
+static const uint64_t *sortedKeys(uint64_t *keys, uint64_t *room, int64_t n) { return lathe_sort_wide_keys(keys, room, n); }
+static int64_t find(const uint32_t *keys, int64_t n, uint64_t key) { return lathe_find_key(keys, n, key); }
+static int64_t find(const uint64_t *keys, int64_t n, uint64_t key) { return lathe_find_wide_key(keys, n, key); }
+
+/// Keys alone, of which many are equal.
+template <typename Key> static void checkKeys(int64_t n) {
+  for (const Spread &spread : spreads) {
+    std::mt19937_64 random(static_cast<uint64_t>(n));
+    std::vector<Key> keys, room(size_t(n) + 1, Key(77)), want;
+    for (int64_t i = 0; i < n; ++i)
+      keys.push_back(Key(spread.key(random, i, n) >> (64 - 8 * sizeof(Key))));
+    keys.push_back(Key(78));
+    want.assign(keys.begin(), keys.end() - 1);
+    std::sort(want.begin(), want.end());
+    const Key *got = sortedKeys(keys.data(), room.data(), n);
+    EXPECT_TRUE(std::equal(want.begin(), want.end(), got)) << spread.name << ", " << n << " keys of " << sizeof(Key);
+    EXPECT_TRUE(keys.back() == 78 && room.back() == 77) << spread.name << ": " << n << " keys need more room";
+    for (int64_t at : {int64_t(0), n / 3, n - 1}) {
+      uint64_t key = n ? want[size_t(std::max<int64_t>(0, at))] : 5;
+      EXPECT_EQ(find(want.data(), n, key), std::lower_bound(want.begin(), want.end(), key) - want.begin());
+      EXPECT_EQ(find(want.data(), n, key + 1), key == ~uint64_t(0) ? 0 : std::lower_bound(want.begin(), want.end(), key + 1) - want.begin());
+    }
+  }
+}
+
+TEST(Sort, KeysAlone) {
+  for (int64_t n : {0, 1, 2, 40, 41, 1000, 20011, (2 << 20) / 8 + 1, (2 << 20) / 4 + 1, 1200007}) {
+    checkKeys<uint32_t>(n);
+    checkKeys<uint64_t>(n);
+  }
+}

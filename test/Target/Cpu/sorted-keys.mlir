@@ -1,4 +1,4 @@
-// Results that are the keys themselves are taken from the words, whose bits say them; of floats a zero and a NaN are loaded. What is loaded at the same
+// Results that are the keys themselves, not of all of a row, are taken from the words, whose bits say them; of floats a zero and a NaN are loaded. What is loaded at the same
 // places from elsewhere, or from another place of the keys, is gathered.
 // RUN: lathe-kernel %s --variant=avx2 --emit=mlir | FileCheck %s
 
@@ -16,7 +16,7 @@ lathe.symbol "n" range [17, 9223372036854775807]
 // CHECK-NOT: gather
 // CHECK: llvm.store %[[KEY]]
 func.func @whole(%x: !i) -> !i {
-  %0 = kernel.generic sort @whole axes(i = "m", r = "n", j = "n") ins(%x : !i) outs(!i) {
+  %0 = kernel.generic sort @whole axes(i = "m", r = "n - 1", j = "n") ins(%x : !i) outs(!i) {
   ^bb0(%a: !kernel.ref<i32>, %out: !kernel.ref<i32>):
     %1 = kernel.load %a["n*i + j"] : <i32> -> i32
     %2 = kernel.sort %1 along "j" to "r" : i32
@@ -43,7 +43,7 @@ func.func @whole(%x: !i) -> !i {
 // CHECK-NEXT: scf.yield
 // CHECK: llvm.store %[[KEY]]
 func.func @real(%x: !x) -> !x {
-  %0 = kernel.generic sort @real axes(i = "m", r = "n", j = "n") ins(%x : !x) outs(!x) {
+  %0 = kernel.generic sort @real axes(i = "m", r = "n - 1", j = "n") ins(%x : !x) outs(!x) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
     %1 = kernel.load %a["n*i + j"] : <f32> -> f32
     %2 = kernel.sort %1 along "j" to "r" {descending} : f32

@@ -57,9 +57,9 @@ static Value placesOf(OpContext &c, const Samples &s, Value q, const Expr &count
 }
 
 /// Between the elements before and behind a place.
-static llvm::Expected<Value> interpolated(OpContext &c, const Samples &s, Value order, Value places) {
+static llvm::Expected<Value> interpolated(OpContext &c, const Samples &s, Value sorted, Value places) {
   std::string way = c.text("interpolation");
-  auto elementAt = [&](Value at) { return c.g.takeAlong(s.x, c.g.takeAlong(order, c.g.cast(at, c.g.b.getI64Type()), s.axis), s.axis); };
+  auto elementAt = [&](Value at) { return c.g.takeAlong(sorted, c.g.cast(at, c.g.b.getI64Type()), s.axis); };
   if (way == "lower")
     return elementAt(c.g.unary<FloorOp>(places));
   if (way == "higher")
@@ -96,7 +96,8 @@ template <bool ignoresNaN> static llvm::Error sampleQuantile(OpContext &c) {
     return e;
   LATHE_TRY(q, fractionsOf(c, elementOf(s.x)));
   Expr count = dimsOf(q)[0];
-  LATHE_TRY(result, interpolated(c, s, c.g.sort(s.x, s.axis, false, size), placesOf(c, s, q, count, ignoresNaN)));
+  Value sorted = c.g.takeAlong(s.x, c.g.sort(s.x, s.axis, false, size), s.axis);
+  LATHE_TRY(result, interpolated(c, s, sorted, placesOf(c, s, q, count, ignoresNaN)));
   SmallVector<int64_t> quantilesFirst{s.axis};
   for (size_t d = 0; d < dimsOf(s.x).size(); ++d)
     if (int64_t(d) != s.axis)

@@ -87,9 +87,9 @@ static llvm::Expected<Value> medianPlace(OpContext &c, Value x, int64_t axis) {
 using Place = llvm::Expected<Value> (*)(OpContext &, Value, int64_t);
 
 /// Of all elements.
-template <Place place> static llvm::Error medianOfAll(OpContext &c) {
+static llvm::Error medianOfAll(OpContext &c) {
   Value x = flattened(c, c.tensor("self"));
-  LATHE_TRY(at, place(c, x, 0));
+  LATHE_TRY(at, medianPlace(c, x, 0));
   return c.give(asResult(c, c.g.takeAlong(x, at, 0), 0));
 }
 
@@ -109,16 +109,27 @@ static llvm::Error firstSorted(OpContext &c) {
   return c.give(c.g.takeAlong(x, c.g.sort(x, 0, false, dimsOf(x)[0]), 0));
 }
 
-/// The middle of the numbers: those that are none come last in the order. Of nothing but NaNs it is the first.
+/// Of sorted numbers the place of the middle one: those that are none come last. Of nothing but NaNs it is the first.
+static Value middleOfNumbers(OpContext &c, Value x, int64_t axis) {
+  Value isNumber = c.g.cast(c.g.compare(CompareKind::EQ, x, x), c.g.b.getI64Type());
+  Value count = c.g.reduce(ReduceKind::Sum, isNumber, {axis}, true);
+  return c.g.binary<MaxOp>(c.g.binary<DivOp>(c.g.binary<SubOp>(count, 1), 2), 0.0);
+}
+
 static llvm::Expected<Value> middleNumber(OpContext &c, Value x, int64_t axis) {
   Expr size = dimsOf(x)[axis];
   if (llvm::Error e = needElements(c, Expr(1), size))
     return std::move(e);
-  Type i64 = c.g.b.getI64Type();
-  Value order = c.g.sort(x, axis, false, size), isNumber = c.g.cast(c.g.compare(CompareKind::EQ, x, x), i64);
-  Value count = c.g.reduce(ReduceKind::Sum, isNumber, {axis}, true);
-  Value middle = c.g.binary<MaxOp>(c.g.binary<DivOp>(c.g.binary<SubOp>(count, 1), 2), 0.0);
-  return c.g.takeAlong(order, middle, axis);
+  return c.g.takeAlong(c.g.sort(x, axis, false, size), middleOfNumbers(c, x, axis), axis);
+}
+
+static llvm::Error middleOfAll(OpContext &c) {
+  Value x = flattened(c, c.tensor("self"));
+  Expr size = dimsOf(x)[0];
+  if (llvm::Error e = needElements(c, Expr(1), size))
+    return e;
+  Value sorted = c.g.takeAlong(x, c.g.sort(x, 0, false, size), 0);
+  return c.give(asResult(c, c.g.takeAlong(sorted, middleOfNumbers(c, x, 0), 0), 0));
 }
 
 /// Where, in sorted elements, the run of equal ones begins that each is of. Places of an order have 32 bits (needElements).
@@ -200,9 +211,9 @@ llvm::ArrayRef<OpEntry> fx::sortOps() {
       {"argsort.stable", "self:T stable:B? dim:I=-1 descending:B=false", argsort},
       {"topk.default", "self:T k:N dim:I=-1 largest:B=true sorted:B=true", topk},
       {"kthvalue.default", "self:T k:N dim:I=-1 keepdim:B=false", kthvalue},
-      {"median.default", "self:T", medianOfAll<medianPlace>},
+      {"median.default", "self:T", medianOfAll},
       {"msort.default", "self:T", firstSorted},
-      {"nanmedian.default", "self:T", medianOfAll<middleNumber>},
+      {"nanmedian.default", "self:T", middleOfAll},
       {"nanmedian.dim", "self:T dim:I keepdim:B=false", medianAlong<middleNumber>},
       {"mode.default", "self:T dim:I=-1 keepdim:B=false", mode},
       {"combinations.default", "self:T r:I=2 with_replacement:B=false", combinations},

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FirstKeys.h"
+#include "SortValues.h"
 #include "SortedKeys.h"
 #include "../Rows/RowSchedule.h"
 #include "../VectorBuilder.h"
@@ -536,6 +537,8 @@ void SortEmitter::emitStores(BodyEmitter &point, Value index) {
 llvm::Error lathe::cpu::emitSort(KernelFunction &f, KernelPlan &plan) {
   for (Operation *o : f.info.ops)
     if (auto sort = dyn_cast<kernel::SortOp>(o)) {
+      if (sortsValues(f.info, sort))
+        return emitValueSort(f, sort, plan);
       SortEmitter emitter(f, sort);
       plan = emitter.plan();
       return emitter.run();
