@@ -4,6 +4,7 @@
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/DetachKernel.h"
 #include "lathe/Lower/NarrowIndices.h"
+#include "lathe/Lower/SizeTests.h"
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Lower/SplitAxes.h"
 #include "lathe/Schedule/AttentionTiles.h"
@@ -305,6 +306,20 @@ static void proposeNarrow(kernel::GenericOp kernel, std::vector<Candidate> &cand
   candidates.insert(candidates.end() - 1, narrow);
 }
 
+/// The general way again, for sizes of which a search in rows of any length has no more than 12 steps, and no more than 20.
+static void proposeShortSearches(kernel::GenericOp kernel, std::vector<Candidate> &candidates) {
+  llvm::SmallVector<Expr> sizes = lower::testedSizes(kernel);
+  constexpr int64_t all = 40;
+  for (int64_t steps : {12, 20}) {
+    Candidate way = candidates.back();
+    for (const Expr &size : sizes)
+      way.when.add(size, Relation::LessEqual, Expr((int64_t(1) << steps) - 1));
+    way.cost = Expr::floordiv(way.cost * Expr(steps), Expr(all));
+    if (!sizes.empty())
+      candidates.insert(candidates.end() - 1, way);
+  }
+}
+
 Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, const Machine &machine,
                         const ChooseOptions &options, const TuningName &name) {
   Choice choice;
@@ -336,6 +351,7 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
       proposeCopies(*form.info, machine, candidates);
       proposeRows(*form.info, machine, candidates, choice);
       proposeNarrow(kernel, candidates);
+      proposeShortSearches(kernel, candidates);
       llvm::erase_if(candidates, [&](const Candidate &candidate) { return !fits(kernel, candidate, machine); });
     }
   if (candidates.empty())

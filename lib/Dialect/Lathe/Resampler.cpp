@@ -180,16 +180,16 @@ std::optional<Expr> Resampler::marginOf(const ResizedAxis &axis) {
 }
 
 /// Along a dimension that shrinks, the kernel is stretched. Few neighbours are gathered; where they are a good part of all elements, a product
-/// with the matrix of their weights is faster. Of an open dimension few are few.
+/// with the matrix of their weights is faster. Of an open dimension, or one that becomes one, the matrix would grow with the product of both sizes.
 Value Resampler::smooth(Value x, const ResizedAxis &axis, Value position) {
   std::optional<Expr> margin = marginOf(axis);
   if (!margin && !s.dropsOutside)
     return {};
-  constexpr int64_t fewest = 8, mostOfOpen = 16;
+  constexpr int64_t fewest = 3;
   if (margin) {
     Expr reach = *margin - Expr(1);
     std::optional<int64_t> part = (Expr(2 * fewest) * reach - in).constant();
-    if (part ? *part < 0 : reach.constant().value_or(mostOfOpen + 1) <= mostOfOpen)
+    if (part.value_or(-1) < 0)
       return smoothByNeighbours(x, axis, position, reach);
   }
   // Neighbours outside of the operand repeat its ends, unless they do not count.

@@ -14,6 +14,7 @@
 #include "Contraction/UnpackedProduct.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/NarrowIndices.h"
+#include "lathe/Lower/SizeTests.h"
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Lower/SplitAxes.h"
 #include "lathe/Schedule/Choose.h"
@@ -316,6 +317,7 @@ llvm::Expected<EmittedCase> CaseEmitter::emit(const KernelCase &c, size_t number
     lower::substituteSizes(kernel, known);
   shape::Facts facts = schedule::factsWhere(c.when);
   lower::narrowIndices(kernel, facts);
+  lower::settleSizeTests(kernel, facts);
   Location loc = kernel.getLoc();
   BodyInfo info(kernel);
   unsigned refs = kernel.getInputs().size() + kernel.getOutputs().size();

@@ -96,11 +96,15 @@ static llvm::Error pixelUnshuffle(OpContext &c) {
   if (rank < 3 || r < 1 || r > 1024)
     return c.wrong("an input of rank {0} and a factor of {1}", rank, r);
   Dims from = dimsOf(x), split(from.begin(), from.end() - 2), merged(from.begin(), from.end() - 3);
-  auto rows = Expr::divideExactly(from[rank - 2], Expr(r)), columns = Expr::divideExactly(from[rank - 1], Expr(r));
-  if (!rows || !columns)
-    return c.wrong("{0} is no multiple of {1}", x.getType(), r);
-  split.append({*rows, Expr(r), *columns, Expr(r)});
-  merged.append({c.g.facts.simplify(from[rank - 3] * Expr(r * r)), *rows, *columns});
+  Expr blocks[2];
+  for (int64_t d = 0; d < 2; ++d) { // an open size is asked in the run
+    auto whole = Expr::divideExactly(from[rank - 2 + d], Expr(r));
+    blocks[d] = whole ? *whole : c.g.facts.simplify(Expr::floordiv(from[rank - 2 + d], Expr(r)));
+    if (llvm::Error e = c.needEqual(blocks[d] * Expr(r), from[rank - 2 + d]))
+      return e;
+  }
+  split.append({blocks[0], Expr(r), blocks[1], Expr(r)});
+  merged.append({c.g.facts.simplify(from[rank - 3] * Expr(r * r)), blocks[0], blocks[1]});
   SmallVector<int64_t> perm;
   for (int64_t i = 0; i < rank - 2; ++i)
     perm.push_back(i);

@@ -26,6 +26,19 @@ static Value countBefore(OpContext &c, Value sorted, Value values, bool right) {
   return c.g.reduce(ReduceKind::Sum, c.g.cast(before, c.g.b.getI64Type()), {last}, false);
 }
 
+/// Where the row of each value begins among all elements of the sorted rows.
+static Value beginsOfRows(OpContext &c, Value sorted, llvm::ArrayRef<Expr> dims) {
+  Value begin;
+  Expr step(1);
+  for (size_t d = dims.size(); d-- > 0; step = c.g.facts.simplify(step * dimsOf(sorted)[d])) {
+    if (d + 1 == dims.size())
+      continue;
+    Value at = c.g.mul(c.g.iota(dims, d, c.g.b.getI64Type()), c.g.broadcastTo(c.g.size(step), dims));
+    begin = begin ? c.g.add(begin, at) : at;
+  }
+  return begin;
+}
+
 /// How many of the sorted elements of its row lie before each value: the place grows by powers of two, from the largest on, while the element
 /// in front of it still does.
 static Value placeIn(OpContext &c, Value sorted, Value values, bool right) {
@@ -41,14 +54,15 @@ static Value placeIn(OpContext &c, Value sorted, Value values, bool right) {
   }
   Type i64 = c.g.b.getI64Type();
   Dims dims = dimsOf(values);
-  Value end = c.g.broadcastTo(c.g.size(count), dims), place = c.g.splat(0, dims, i64);
+  Value end = c.g.broadcastTo(c.g.size(count), dims), place = c.g.splat(0, dims, i64), begin = row ? beginsOfRows(c, sorted, dims) : Value();
+  Value flat = c.g.reshape(sorted, {c.g.facts.simplify(shape::product(dimsOf(sorted)))});
   int64_t step = 1;
   while (step <= count.constant().value_or(longest) / 2)
     step *= 2;
   for (; step; step /= 2) {
     Value next = c.g.binary<AddOp>(place, double(step));
     Value at = c.g.binary<MaxOp>(c.g.binary<SubOp>(c.g.binary<MinOp>(next, end), 1), 0);
-    Value element = row ? c.g.takeAlong(sorted, at, row) : c.g.gather(sorted, at, 0);
+    Value element = c.g.gather(flat, begin ? c.g.add(at, begin) : at, 0);
     Value goesOn = c.g.binary<AndOp>(c.g.compare(CompareKind::LE, next, end), liesBefore(c, element, values, right));
     place = c.g.select(goesOn, next, place);
   }
