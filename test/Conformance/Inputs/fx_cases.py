@@ -211,6 +211,9 @@ def images():
         "resizes": lambda x: (f.interpolate(x, scale_factor=2, mode="bilinear"), f.interpolate(x, (5, 6), mode="bicubic"), f.interpolate(x, (5, 6)))}
     for name, body in open_sizes.items():
         yield Case(name + "_open", body, [(x,), (dyadic(1, 2, 12, 5),)], ({2: h, 3: w},), tolerance=1e-4)
+    yield Case("smoothing_open", lambda x: (f.interpolate(x, (5, 6), mode="bilinear", antialias=True), f.interpolate(x, (3, 20), mode="bicubic", antialias=True)),
+               [(x,), (dyadic(1, 2, 12, 5),), (dyadic(1, 2, 50, 41),)], ({2: h, 3: w},), tolerance=1e-4)
+    yield Case("unshuffle_open", lambda x: f.pixel_unshuffle(x, 2), [(dyadic(1, 2, 4, 6),), (dyadic(1, 2, 12, 8),)], ({2: 2 * Dim("half", min=2, max=32), 3: 2 * Dim("half_w", min=2, max=32)},))
 
 
 def data():
@@ -312,6 +315,10 @@ def losses():
         members=lambda s, v: (torch.isin(v, s), torch.isin(v, s, invert=True)))
     yield from each((dyadic(3, 25).sort()[0], dyadic(3, 8)), places_in_rows=lambda s, v: torch.searchsorted(s, v, right=True))
     yield Case("places_open", lambda s, v: torch.searchsorted(s, v), [(lists(40), values), (lists(17), values[:5]), (lists(2), values)], ({0: n}, {0: Dim("m", min=1, max=64)}))
+    many = Dim("many", min=2, max=1 << 24)
+    yield Case("places_far", lambda s, v: torch.searchsorted(s, v), [(lists(c), values) for c in (40, 4095, 4096, 5000)], ({0: many}, None))
+    in_rows = lambda count: (dyadic(2, 3, count).sort()[0], dyadic(2, 3, 8))
+    yield Case("places_in_rows_open", lambda s, v: torch.searchsorted(s, v), [in_rows(40), in_rows(2), in_rows(61)], ({2: n}, None))
 
 
 def regions():
