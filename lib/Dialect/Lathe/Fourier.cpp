@@ -348,7 +348,7 @@ Value Fourier::unpacked(Value x, int64_t n, double scale) {
 
 /// The real numbers of frequencies up to n / 2.
 Value Fourier::real(Value x, int64_t n, double scale) {
-  if (isHeld(n) && n % 2 == 0 && !dimsOf(x)[1].isOne())
+  if ((isHeld(n) || n > largestDirect) && n % 2 == 0 && !dimsOf(x)[1].isOne())
     return unpacked(x, n, scale);
   SmallVector<Value> parts{x};
   int64_t mirrored = n - (n / 2 + 1);
