@@ -100,7 +100,7 @@ static llvm::Error pixelUnshuffle(OpContext &c) {
   for (int64_t d = 0; d < 2; ++d) { // an open size is asked in the run
     auto whole = Expr::divideExactly(from[rank - 2 + d], Expr(r));
     blocks[d] = whole ? *whole : c.g.facts.simplify(Expr::floordiv(from[rank - 2 + d], Expr(r)));
-    if (llvm::Error e = c.needEqual(blocks[d] * Expr(r), from[rank - 2 + d]))
+    if (llvm::Error e = c.need(Condition::compare(Condition::Kind::Equal, Expr::mod(from[rank - 2 + d], Expr(r)), Expr(0))))
       return e;
   }
   split.append({blocks[0], Expr(r), blocks[1], Expr(r)});

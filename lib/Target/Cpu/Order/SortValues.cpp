@@ -79,8 +79,8 @@ static bool needsPlace(Value value, kernel::SortOp op, ArrayRef<kernel::LoadOp> 
 bool cpu::sortsValues(const BodyInfo &info, kernel::SortOp op) {
   unsigned axis = *info.axisIndex(op.getAxis()), rankAxis = *info.axisIndex(op.getRankAxis());
   SmallVector<kernel::LoadOp> keys = loadsOfKeys(info, op);
-  if (keys.empty() || info.extents[axis] != info.extents[rankAxis] || schedule::laneScore(info, axis) <= 0)
-    return false;
+  if (keys.empty() || info.extents[axis] != info.extents[rankAxis] || schedule::laneScore(info, axis) <= 0 || info.kernel->hasAttr("in_place"))
+    return false; // a row with unusual zeros is read again when results are there
   llvm::DenseSet<Operation *> seen;
   return llvm::none_of(info.ops, [&](Operation *o) {
     return isa<kernel::StoreOp>(o) && llvm::any_of(o->getOperands(), [&](Value v) { return needsPlace(v, op, keys, seen); });
@@ -97,8 +97,6 @@ ValueSort::ValueSort(KernelFunction &f, kernel::SortOp op)
 
 /// Results that are as wide as words, in a row.
 kernel::StoreOp ValueSort::valuesOfAll() const {
-  if (f.kernel->hasAttr("in_place")) // what has unusual zeros is read again
-    return {};
   for (Operation *o : info.ops)
     if (auto store = dyn_cast<kernel::StoreOp>(o); store && llvm::is_contained(keyLoads, store.getValue().getDefiningOp()))
       if (store.getIndices().empty() && !store.getPredicate() && store.getValue().getType().getIntOrFloatBitWidth() == wordBits &&
