@@ -1,6 +1,7 @@
 //===- GemmParts.cpp - Products that are cut in depth -----------------------===//
 
 #include "GemmParts.h"
+#include "GemmTiles.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -98,4 +99,27 @@ void cuda::followBySum(PlanFunction &plan, const GemmProblem &p, unsigned entry,
   DeviceBuilder &h = plan.d;
   Value blocks = h.ceilDiv(plan.size(p.batch * p.m * p.n), sumThreads); // enough for single columns
   plan.follow(plan.constant(entry), h.select(inParts, blocks, plan.constant(0)), plan.constant(sumThreads));
+}
+
+llvm::Expected<GemmLaunch> cuda::planParts(Generator &g, const GemmProblem &p, const lower::Divisibility &wide, const GemmLaunch &whole) {
+  ProductChoice choice(g);
+  bool byWarps = takesWarpGemm(g, p);
+  PartTile t = byWarps ? partOfWarps(g, p, wide) : partOfThreads(g, p, wide);
+  bool mayLeaveSums = p.sumType().isF32() || (byWarps && p.sumType().isInteger(32));
+  if (!t.add || !mayLeaveSums || !mayBeCut(choice, p, t.tile, t.fewestSteps * t.tile.depth))
+    return whole;
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  Value tiles = plan.size(p.tiles(t.tile.rows, t.tile.columns)), steps = plan.size(shape::Expr::ceildiv(p.k, t.tile.depth));
+  auto [parts, cut] = planCut(plan, choice, tiles, steps, h.mul(plan.processors(), t.blocksTogether), t.worthSteps);
+  if (!wide.conditions().empty())
+    cut = h.both(cut, plan.holds(wide));
+  GemmLaunch ofParts{plan.constant(g.entries.size()), h.mul(tiles, parts), plan.constant(t.threads), plan.constant(t.shared)};
+  if (llvm::Error e = t.add(std::string(t.tile.name) + "_parts"))
+    return e;
+  if (llvm::Error e = addPartsSum(g, p, [](KernelFrame &) {}))
+    return e;
+  followBySum(plan, p, g.entries.size() - 1, cut);
+  plan.set(LATHE_CUDA_SCRATCH, h.select(cut, bytesOfParts(plan, p, parts), plan.constant(0)));
+  return chooseLaunch(h, cut, ofParts, whole);
 }

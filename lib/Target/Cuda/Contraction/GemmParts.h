@@ -4,6 +4,7 @@
 
 #include "AlignedCopies.h"
 #include "ProductChoice.h"
+#include <functional>
 
 namespace lathe::cuda {
 
@@ -22,6 +23,17 @@ struct DepthCut {
 };
 /// `places`: for blocks that run at once. `alone`: steps that a cut tile takes at least; null: what its part has.
 DepthCut planCut(PlanFunction &plan, const ProductChoice &choice, Value tiles, Value steps, Value places, int64_t worthSteps, Value alone = {});
+
+/// What multiplies a part of the depth where tiles of any layout do: threads or warps.
+struct PartTile {
+  schedule::ProductTile tile;
+  unsigned threads, shared;
+  int64_t worthSteps, fewestSteps; ///< what cutting a tile must save to be worth another launch, and the depth of which it may
+  int64_t blocksTogether;          ///< on a multiprocessor
+  std::function<llvm::Error(const std::string &name)> add; ///< its entry point
+};
+PartTile partOfThreads(Generator &g, const GemmProblem &p, const lower::Divisibility &known);
+PartTile partOfWarps(Generator &g, const GemmProblem &p, const lower::Divisibility &known);
 
 /// Adds the entry point of the sum, and the launch where there are parts (i1).
 /// `prepare`: what else lies in the scratch memory.

@@ -236,29 +236,8 @@ llvm::Expected<GemmLaunch> cuda::addSimtGemm(Generator &g, const GemmProblem &p,
 //===----------------------------------------------------------------------===//
 
 /// The smallest tile is the last one.
-static const schedule::ProductTile &partTile() { return schedule::tilesOf(schedule::ProductUnit::Threads).back(); }
-/// Steps of the depth that cutting a tile must save to be worth another launch.
-constexpr int64_t worthSteps = 16;
-constexpr int64_t blocksTogether = 2; ///< on a multiprocessor
-
-llvm::Expected<GemmLaunch> cuda::planParts(Generator &g, const GemmProblem &p, const lower::Divisibility &wide, const GemmLaunch &whole) {
-  ProductChoice choice(g);
-  SimtTile t(partTile());
-  constexpr int64_t fewestSteps = 24; // fewer leave too little to save
-  if (!p.sumType().isF32() || takesWarpGemm(g, p) || !mayBeCut(choice, p, partTile(), fewestSteps * t.k))
-    return whole;
-  PlanFunction &plan = g.plan;
-  DeviceBuilder &h = plan.d;
-  Value tiles = plan.size(p.tiles(t.m, t.n)), steps = plan.size(Expr::ceildiv(p.k, t.k));
-  auto [parts, cut] = planCut(plan, choice, tiles, steps, h.mul(plan.processors(), blocksTogether), worthSteps);
-  if (!wide.conditions().empty())
-    cut = h.both(cut, plan.holds(wide));
-  GemmLaunch ofParts{plan.constant(g.entries.size()), h.mul(tiles, parts), plan.constant(t.threads()), plan.constant(0)};
-  if (llvm::Error e = addEntry(g, p, wide, t, std::string(t.name) + "_parts", /*inParts=*/true))
-    return e;
-  if (llvm::Error e = addPartsSum(g, p, [](KernelFrame &) {}))
-    return e;
-  followBySum(plan, p, g.entries.size() - 1, cut);
-  plan.set(LATHE_CUDA_SCRATCH, h.select(cut, bytesOfParts(plan, p, parts), plan.constant(0)));
-  return chooseLaunch(h, cut, ofParts, whole);
+PartTile cuda::partOfThreads(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
+  const schedule::ProductTile &tile = schedule::tilesOf(schedule::ProductUnit::Threads).back();
+  SimtTile t(tile);
+  return {tile, t.threads(), 0, 16, 24, 2, [=, &g, &p](const std::string &name) { return addEntry(g, p, known, t, name, /*inParts=*/true); }};
 }

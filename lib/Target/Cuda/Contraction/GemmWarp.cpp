@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentEpilogue.h"
+#include "GemmParts.h"
 #include "GemmTiles.h"
 #include "MatrixProduct.h"
 #include "../HopperOps.h"
@@ -49,7 +50,7 @@ class WarpGemm : public TiledGemm {
 public:
   WarpGemm(const GemmProblem &p, KernelFrame &frame, const WarpTile &tile)
       : WarpGemm(p, frame, tile, frame.d.b.create<LLVM::PtrToIntOp>(frame.d.loc, frame.d.i32Type(), frame.dynamicShared())) {}
-  void emit();
+  void emit(bool inParts = false);
 
 private:
   WarpGemm(const GemmProblem &p, KernelFrame &frame, const WarpTile &tile, Value shared)
@@ -163,6 +164,7 @@ Values WarpGemm::sumCopies(const Values &zeros, llvm::function_ref<Values(ArrayR
 
 void WarpGemm::storeTile(ArrayRef<Value> sums) {
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
+  storeInParts(epilogue);
   Value buffers = d.add(shared, tile.epilogueAt(frame.sm));
   Value buffer = d.add(buffers, d.mul(warp, epilogueBytesPerWarp));
   Value m = d.narrow(frame.size(p.m)), n = d.narrow(frame.size(p.n));
@@ -198,7 +200,7 @@ void WarpGemm::sumGroups(Values sums) {
   });
 }
 
-void WarpGemm::emit() {
+void WarpGemm::emit(bool inParts) {
   Value tid = d.threadId();
   lane = d.bitAnd(tid, 31);
   Value index = d.warpUniform(d.shr(tid, 5));
@@ -206,7 +208,7 @@ void WarpGemm::emit() {
   group = d.div(index, tile.warpsOfGroup());
   row = d.mul(d.div(warp, tile.warpsAlongN()), 16 * tile.blocks);
   column = d.mul(d.rem(warp, tile.warpsAlongN()), tile.across);
-  locate();
+  locate(inParts);
   sumGroups(sumOverDepth(tile.sums(), [&](ArrayRef<Value> sums) { return multiply(sums); }));
 }
 
@@ -274,21 +276,46 @@ static bool copiesTiles(Generator &g, const GemmProblem &p, const lower::Divisib
   return copies;
 }
 
+/// Those that schedules leave, for a machine and how the operands lie.
+static std::vector<const schedule::ProductTile *> tilesMade(Generator &g, const GemmProblem &p, const lower::Divisibility &known, bool &pipelined) {
+  unsigned bytes = fragmentType(p, g.sm).getIntOrFloatBitWidth() / 8;
+  pipelined = copiesTiles(g, p, known, WarpTile(ofElements(schedule::tilesOf(schedule::ProductUnit::Warps).front(), bytes), bytes));
+  return TilesMade{p, g.machine(), bytes, pipelined}.of(ProductChoice(g));
+}
+
+static llvm::Error addEntry(Generator &g, const GemmProblem &p, const lower::Divisibility &known, const WarpTile &t, const std::string &name, bool pipelined,
+                            bool inParts) {
+  KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
+  frame.known = known;
+  WarpGemm gemm(p, frame, t);
+  if (pipelined && t.groups == 1)
+    frame.fitBlocks(t.readsAhead() ? 1 : 2);
+  gemm.emit(inParts);
+  return g.addEntry(frame, name, gemm.error());
+}
+
+/// The smallest tile is the last one, which several groups may share.
+PartTile cuda::partOfWarps(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
+  constexpr int64_t worthDepth = 1024;
+  bool pipelined;
+  unsigned bytes = fragmentType(p, g.sm).getIntOrFloatBitWidth() / 8;
+  std::vector<const schedule::ProductTile *> tiles = tilesMade(g, p, known, pipelined);
+  if (tiles.empty())
+    return {};
+  schedule::ProductTile tile = ofElements(*tiles.back(), bytes);
+  WarpTile t(tile, bytes);
+  int64_t worthSteps = std::max<int64_t>(1, worthDepth / t.k);
+  return {tile, t.threads(), t.sharedBytes(g.sm), worthSteps, 2 * worthSteps, t.groups > 1 ? 1 : 2,
+          [=, &g, &p](const std::string &name) { return addEntry(g, p, known, t, name, pipelined, /*inParts=*/true); }};
+}
+
 llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   std::vector<TileLaunch> launches;
   unsigned first = g.entries.size(), bytes = fragmentType(p, g.sm).getIntOrFloatBitWidth() / 8;
-  auto sized = [&](const schedule::ProductTile &t) { return WarpTile(ofElements(t, bytes), bytes); };
-  bool pipelined = copiesTiles(g, p, known, sized(schedule::tilesOf(schedule::ProductUnit::Warps).front()));
-  for (const schedule::ProductTile *of : TilesMade{p, g.machine(), bytes, pipelined}.of(ProductChoice(g))) {
-    WarpTile t = sized(*of);
-    std::string name = entryName(g, t);
-    KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
-    frame.known = known;
-    WarpGemm gemm(p, frame, t);
-    if (pipelined && t.groups == 1)
-      frame.fitBlocks(t.readsAhead() ? 1 : 2);
-    gemm.emit();
-    if (llvm::Error e = g.addEntry(frame, name, gemm.error()))
+  bool pipelined;
+  for (const schedule::ProductTile *of : tilesMade(g, p, known, pipelined)) {
+    WarpTile t(ofElements(*of, bytes), bytes);
+    if (llvm::Error e = addEntry(g, p, known, t, entryName(g, t), pipelined, /*inParts=*/false))
       return e;
     launches.push_back({ofElements(*of, bytes), t.threads(), t.sharedBytes(g.sm)});
   }

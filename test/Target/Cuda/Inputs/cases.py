@@ -336,6 +336,16 @@ MMA_WIDE = [lambda: open_gemm(250, 1000, 136, t="f16", out="f16", relu=True).on(
             lambda: byte_cases.bytes_gemm(256, 496, 160, open=True).on(1).launching("gemm_mma_128x256"),
             lambda: window(2, 32, 512, (12, 11), (3, 3), pads=1, t="f16", bias=True, last=True, open=True).on(1).launching("gemm_mma_128x256")]
 
+# A deep product of few tiles by warps: parts of the depth, of which the last one may be empty; as batches, with constant sizes, of bytes, a product of any sizes beside one that is cut.
+_warp_parts = ("gemm_mma_64x64_parts", "gemm_sum_parts")
+MMA_PARTS = [lambda: gemm(70, 72, 4200, t="f16", b_columns=True, epilogue="bias_relu").on(16).launching(*_warp_parts),
+             lambda: gemm(64, 64, 4168, t="bf16", epilogue="residual").on(132).launching(*_warp_parts),
+             lambda: gemm(40, 136, 5000, batch=3, t="f16", out="f16", a_transposed=True).on(40).launching(*_warp_parts),
+             lambda: gemm(70, 72, 4200, t="bf16").with_constants(1).on(16).launching(*_warp_parts),
+             lambda: open_gemm(72, 64, 4400, t="bf16", out="bf16", relu=True).on(16).launching(*_warp_parts),
+             lambda: open_gemm(70, 71, 4400, t="f16").on(16), lambda: open_gemm(72, 64, 904, t="f16").on(16).launching("gemm_mma_64x64"),
+             lambda: byte_cases.bytes_gemm(72, 80, 9600, b_columns=True, epilogue="requantised").on(16).launching(*_warp_parts)]
+
 # Every size open: around the tiles' edges, no depth at all, rows that begin at any address or at multiples of 16 bytes.
 OPEN = [lambda: open_gemm(65, 63, 40), lambda: open_gemm(3, 70, 0), lambda: open_gemm(1, 1, 1), lambda: open_gemm(64, 64, 64, b_columns=True),
         lambda: open_gemm(33, 20, 17, batch=2, a_transposed=True), lambda: open_gemm(64, 65, 16, t="f16", a_transposed=True),
@@ -541,7 +551,7 @@ GROUPS = {"shared_rows": SHARED_ROWS,
           "windows_bulk": WINDOWS_BULK,
           "windows_bf16": WINDOWS_BF16,
           "mma": MMA,
-          "mma_wide": MMA_WIDE,
+          "mma_wide": MMA_WIDE, "mma_parts": MMA_PARTS,
           "gemms_f64": GEMMS_F64}
 GROUPS.update(ordered_cases.GROUPS)
 GROUPS.update(byte_cases.GROUPS)
