@@ -60,8 +60,10 @@ LatheStatus latheCudaPlanLaunch(LatheContext *context, const LathePlannedStep *s
     return LATHE_OK;
   uint64_t most = (uint64_t)words[LATHE_CUDA_PERSISTENT] * (uint64_t)cuda->multiprocessors;
   out->cluster = (uint32_t)words[LATHE_CUDA_CLUSTER];
-  if (most && out->grid[0] > most) /* whole clusters */
-    out->grid[0] = (uint32_t)(out->cluster > 1 && most > out->cluster ? most - most % out->cluster : most);
+  if (out->cluster > 1) /* whole ones */
+    most -= most % out->cluster;
+  if (most && out->grid[0] > most)
+    out->grid[0] = (uint32_t)most;
   out->block = (uint32_t)words[LATHE_CUDA_BLOCK];
   out->shared = (uint32_t)words[LATHE_CUDA_SHARED];
   out->dependent = (words[LATHE_CUDA_FLAGS] & LATHE_CUDA_DEPENDENT) && cuda->driver.launchEx;

@@ -61,14 +61,7 @@ void HopperGemm::prepare() {
     prefetchMap(d, frame.maps[0]);
     prefetchMap(d, frame.maps[1]);
   });
-  meetAll();
-}
-
-/// All threads, of all blocks that are together.
-void HopperGemm::meetAll() {
-  if (together)
-    return clusterBarrier(d);
-  d.barrier();
+  together ? clusterBarrier(d) : d.barrier();
 }
 
 /// The right operand's columns that this block brings.
@@ -358,5 +351,5 @@ void HopperGemm::emit() {
   prepare();
   d.branch(d.equal(group, 0), [&] { produce(); }, [&] { consume(); });
   if (together) // others may still copy to this block, or arrive
-    meetAll();
+    clusterBarrier(d);
 }

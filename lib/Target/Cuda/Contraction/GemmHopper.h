@@ -59,7 +59,6 @@ private:
     Value stage, phase;
   };
   void prepare();
-  void meetAll();
   Value ownColumns();
   Tile tileAt(Value t);
   Position next(Position at);

@@ -103,11 +103,12 @@ void cuda::followBySum(PlanFunction &plan, const GemmProblem &p, unsigned entry,
 
 llvm::Expected<GemmLaunch> cuda::planParts(Generator &g, const GemmProblem &p, const lower::Divisibility &wide, const GemmLaunch &whole) {
   ProductChoice choice(g);
-  bool byWarps = takesWarpGemm(g, p);
-  PartTile t = byWarps ? partOfWarps(g, p, wide) : partOfThreads(g, p, wide);
-  bool mayLeaveSums = p.sumType().isF32() || (byWarps && p.sumType().isInteger(32));
-  if (!t.add || !mayLeaveSums || !mayBeCut(choice, p, t.tile, t.fewestSteps * t.tile.depth))
+  bool byWarps = takesWarpGemm(g, p), mayLeaveSums = p.sumType().isF32() || (byWarps && p.sumType().isInteger(32));
+  const int64_t fewest = byWarps ? 2048 : 384; // a depth that is less leaves too little to save
+  const schedule::ProductTile &smallest = schedule::tilesOf(byWarps ? schedule::ProductUnit::Warps : schedule::ProductUnit::Threads).back();
+  if (!mayLeaveSums || !mayBeCut(choice, p, smallest, fewest))
     return whole;
+  PartTile t = byWarps ? partOfWarps(g, p, wide) : partOfThreads(g, p, wide);
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   Value tiles = plan.size(p.tiles(t.tile.rows, t.tile.columns)), steps = plan.size(shape::Expr::ceildiv(p.k, t.tile.depth));

@@ -28,8 +28,8 @@ DepthCut planCut(PlanFunction &plan, const ProductChoice &choice, Value tiles, V
 struct PartTile {
   schedule::ProductTile tile;
   unsigned threads, shared;
-  int64_t worthSteps, fewestSteps; ///< what cutting a tile must save to be worth another launch, and the depth of which it may
-  int64_t blocksTogether;          ///< on a multiprocessor
+  int64_t worthSteps;     ///< that cutting a tile must save to be worth another launch
+  int64_t blocksTogether; ///< on a multiprocessor
   std::function<llvm::Error(const std::string &name)> add; ///< its entry point
 };
 PartTile partOfThreads(Generator &g, const GemmProblem &p, const lower::Divisibility &known);

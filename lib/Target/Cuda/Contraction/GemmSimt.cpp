@@ -239,5 +239,5 @@ llvm::Expected<GemmLaunch> cuda::addSimtGemm(Generator &g, const GemmProblem &p,
 PartTile cuda::partOfThreads(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   const schedule::ProductTile &tile = schedule::tilesOf(schedule::ProductUnit::Threads).back();
   SimtTile t(tile);
-  return {tile, t.threads(), 0, 16, 24, 2, [=, &g, &p](const std::string &name) { return addEntry(g, p, known, t, name, /*inParts=*/true); }};
+  return {tile, t.threads(), 0, /*worthSteps=*/16, /*blocksTogether=*/2, [=, &g, &p](const std::string &name) { return addEntry(g, p, known, t, name, /*inParts=*/true); }};
 }

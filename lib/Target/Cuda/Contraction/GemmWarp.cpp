@@ -300,12 +300,10 @@ PartTile cuda::partOfWarps(Generator &g, const GemmProblem &p, const lower::Divi
   bool pipelined;
   unsigned bytes = fragmentType(p, g.sm).getIntOrFloatBitWidth() / 8;
   std::vector<const schedule::ProductTile *> tiles = tilesMade(g, p, known, pipelined);
-  if (tiles.empty())
-    return {};
   schedule::ProductTile tile = ofElements(*tiles.back(), bytes);
   WarpTile t(tile, bytes);
   int64_t worthSteps = std::max<int64_t>(1, worthDepth / t.k);
-  return {tile, t.threads(), t.sharedBytes(g.sm), worthSteps, 2 * worthSteps, t.groups > 1 ? 1 : 2,
+  return {tile, t.threads(), t.sharedBytes(g.sm), worthSteps, t.groups > 1 ? 1 : 2,
           [=, &g, &p](const std::string &name) { return addEntry(g, p, known, t, name, pipelined, /*inParts=*/true); }};
 }
 
