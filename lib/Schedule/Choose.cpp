@@ -309,14 +309,15 @@ static void proposeNarrow(kernel::GenericOp kernel, std::vector<Candidate> &cand
 /// The general way again, for sizes of which a search in rows of any length has no more than 8 steps, 12, and so on.
 static void proposeShortSearches(kernel::GenericOp kernel, std::vector<Candidate> &candidates) {
   llvm::SmallVector<Expr> sizes = lower::testedSizes(kernel);
+  if (sizes.empty())
+    return;
   constexpr int64_t all = 40;
   for (int64_t steps : {8, 12, 16, 24}) {
     Candidate way = candidates.back();
     for (const Expr &size : sizes)
       way.when.add(size, Relation::LessEqual, Expr((int64_t(1) << steps) - 1));
     way.cost = Expr::floordiv(way.cost * Expr(steps), Expr(all));
-    if (!sizes.empty())
-      candidates.insert(candidates.end() - 1, way);
+    candidates.insert(candidates.end() - 1, way);
   }
 }
 

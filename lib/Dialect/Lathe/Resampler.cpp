@@ -180,7 +180,7 @@ std::optional<Expr> Resampler::marginOf(const ResizedAxis &axis) {
 }
 
 /// Along a dimension that shrinks, the kernel is stretched. Few neighbours are gathered; where they are a good part of all elements, a product
-/// with the matrix of their weights is faster. Of an open dimension, or one that becomes one, the matrix would grow with the product of both sizes.
+/// with the matrix of their weights is faster. Where sizes are open the matrix would grow with the product of both sizes.
 Value Resampler::smooth(Value x, const ResizedAxis &axis, Value position) {
   std::optional<Expr> margin = marginOf(axis);
   if (!margin && !s.dropsOutside)

@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "FirstKeys.h"
+#include "SortRows.h"
 #include "SortValues.h"
-#include "SortedKeys.h"
 #include "../Rows/RowSchedule.h"
 #include "../VectorBuilder.h"
 #include "lathe/Lower/SortKey.h"
@@ -41,7 +41,7 @@ constexpr int64_t mostSelected = 16;
 constexpr int64_t gatheredRow = 128, gatheredInHalves = 32; // the latter where a vector is less than a line: its gathers bring fewer at a time
 
 namespace {
-class SortEmitter {
+class SortEmitter : SortRows {
 public:
   SortEmitter(KernelFunction &f, kernel::SortOp op);
   llvm::Error run();
@@ -65,7 +65,6 @@ private:
   kernel::StoreOp indicesOfAll() const;
   Expr roomBegins(int64_t rows) const;
   void emitAt(BodyEmitter point, Value place, Value index);
-  Value keyAt(const BodyEmitter &row, Value base, unsigned width);
   void writeWords(Value key, Value index, Value to, Value at, unsigned width);
   void writeAll(const BodyEmitter &row, Value from);
   void offer(const BodyEmitter &row, Value base, unsigned vectors, unsigned width);
@@ -74,35 +73,19 @@ private:
   Value call(StringRef name, Type result, ValueRange arguments);
   void declareFunctions();
   void emitResults(const BodyEmitter &row, Value words, Value base, unsigned width);
-  /// Calls body(base, width) for an axis from `from` (whole vectors) on: in vectors where accesses run along it.
-  void along(unsigned axis, Value from, Value extent, llvm::function_ref<void(Value, unsigned)> body);
   Value indices(Value base, unsigned width);
-  Type lanes(unsigned width, Type element) { return width > 1 ? Type(VectorType::get({width}, element)) : element; }
 
-  KernelFunction &f;
-  const BodyInfo &info;
-  kernel::SortOp op;
-  VectorBuilder v;
-  OpBuilder &b;
-  unsigned axis, rankAxis;
   unsigned wordBytes;            ///< 8: the key above the index; 16: one behind the other
   SmallVector<unsigned> rowAxes; ///< without `lane`
   std::optional<unsigned> lane;  ///< the row axis along which neighbours lie, where the sorted one is not contiguous
   int64_t longestGathered = 0;   ///< of rows that do not lie side by side, and yet have a lane each; 0: none has
   Value size, count, words, room, stride; ///< stride: bytes of a row's words
-  SmallVector<kernel::LoadOp> keyLoads;   ///< that read the keys in their order
   BodyEmitter outer;
 };
 } // namespace
 
-static Expr roomFor(const Expr &words, unsigned wordBytes) {
-  return Expr::ceildiv(words * Expr(int64_t(wordBytes)), Expr(64)) * Expr(64);
-}
-
 SortEmitter::SortEmitter(KernelFunction &f, kernel::SortOp op)
-    : f(f), info(f.info), op(op), v(f.b, f.loc, f.isa, f.b.getF32Type()), b(f.b), axis(*info.axisIndex(op.getAxis())),
-      rankAxis(*info.axisIndex(op.getRankAxis())), wordBytes(lower::sortKeyBytes(op) > 4 ? 16 : 8),
-      keyLoads(loadsOfKeys(info, op)), outer(info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
+    : SortRows(f, op), wordBytes(lower::sortKeyBytes(op) > 4 ? 16 : 8), outer(info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
   // Every key is read, and few of them are results: where keys lie side by side decides.
   int best = 0;
   for (unsigned a = 0; laneScore(info, axis) <= 0 && a < info.axes.size(); ++a)
@@ -170,14 +153,7 @@ Value SortEmitter::call(StringRef name, Type result, ValueRange arguments) {
 }
 
 void SortEmitter::declareFunctions() {
-  OpBuilder::InsertionGuard guard(b);
   Type pointer = words.getType(), i64 = b.getI64Type();
-  auto module = b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  b.setInsertionPointToStart(module.getBody());
-  auto declare = [&](StringRef name, TypeRange arguments, TypeRange results) {
-    if (!module.lookupSymbol(name)) // another way to run may have declared it
-      b.create<func::FuncOp>(f.loc, name, b.getFunctionType(arguments, results)).setPrivate();
-  };
   std::string kind = wordBytes == 8 ? "" : "wide_";
   declare("lathe_sort_" + kind + "words", {pointer, pointer, i64, i64}, {pointer});
   declare("lathe_select_" + kind + "begin", {pointer, i64, i64, i64}, {i64});
@@ -197,15 +173,6 @@ llvm::Error SortEmitter::run() {
   if (!outer.error().empty())
     return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
   return llvm::Error::success();
-}
-
-void SortEmitter::along(unsigned a, Value from, Value extent, llvm::function_ref<void(Value, unsigned)> body) {
-  if (laneScore(info, a) > 0) {
-    Value whole = v.roundDown(extent, v.lanes);
-    v.loop(from, whole, v.lanes, [&](Value base) { body(base, v.lanes); });
-    from = whole;
-  }
-  v.loop(from, extent, 1, [&](Value base) { body(base, 1); });
 }
 
 void SortEmitter::emitItem(Value item) {
@@ -233,7 +200,7 @@ Value SortEmitter::paired(Value key) {
 void SortEmitter::emitFirst(const BodyEmitter &row) {
   FirstKeys first(v, 1);
   auto offer = [&](Value base) {
-    Value key = paired(keyAt(row, base, v.lanes)), index = indices(base, v.lanes);
+    Value key = paired(numberAt(row, base, v.lanes)), index = indices(base, v.lanes);
     if (wordBytes == 8)
       index = b.create<arith::TruncIOp>(f.loc, key.getType(), index);
     return std::pair(key, index);
@@ -308,7 +275,7 @@ void SortEmitter::emitSelected(const BodyEmitter &row) {
   Value whole = v.roundDown(size, v.lanes);
   Value first = v.min(v.roundDown(v.add(count, int64_t(v.lanes) - 1), v.lanes), whole);
   v.loop(v.i(0), first, v.lanes,
-         [&](Value base) { writeWords(keyAt(row, base, v.lanes), base, words, base, v.lanes); });
+         [&](Value base) { writeWords(numberAt(row, base, v.lanes), base, words, base, v.lanes); });
   Value few = call("select_begin", b.getI64Type(), {words, first, size, count});
   emitOrdered(row, v.ifValues(
                        v.equal(few, v.i(0)),
@@ -390,15 +357,6 @@ Value SortEmitter::indices(Value base, unsigned width) {
   return b.create<arith::AddIOp>(f.loc, splat, b.create<arith::ConstantOp>(f.loc, b.getI64VectorAttr(steps)));
 }
 
-Value SortEmitter::keyAt(const BodyEmitter &row, Value base, unsigned width) {
-  BodyEmitter point = row;
-  if (width > 1)
-    point.bindLane(info.axes[axis], base, width);
-  else
-    point.bindAxis(info.axes[axis], base);
-  return lower::sortKey(b, f.loc, op, width > 1 ? point.emitLanes(op.getKey()) : point.emit(op.getKey()));
-}
-
 /// The words of keys whose indices begin at `index`, as words `at` and following.
 void SortEmitter::writeWords(Value key, Value index, Value to, Value at, unsigned width) {
   Type i64 = b.getI64Type(), type = lanes(width, i64);
@@ -423,7 +381,7 @@ void SortEmitter::writeWords(Value key, Value index, Value to, Value at, unsigne
 
 void SortEmitter::writeAll(const BodyEmitter &row, Value from) {
   along(axis, from, size,
-        [&](Value base, unsigned width) { writeWords(keyAt(row, base, width), base, words, base, width); });
+        [&](Value base, unsigned width) { writeWords(numberAt(row, base, width), base, words, base, width); });
 }
 
 Value SortEmitter::sorted(Value words) {
@@ -437,7 +395,7 @@ void SortEmitter::offer(const BodyEmitter &row, Value base, unsigned vectors, un
   auto at = [&](unsigned i) { return v.add(base, int64_t(i * width)); };
   SmallVector<Value> keys;
   for (unsigned i = 0; i < vectors; ++i)
-    keys.push_back(keyAt(row, at(i), width));
+    keys.push_back(numberAt(row, at(i), width));
   Value last = b.create<LLVM::LoadOp>(f.loc, i64, words, 8), any;
   if (wordBytes == 8)
     last = b.create<arith::TruncIOp>(f.loc, getElementTypeOrSelf(keys[0].getType()),

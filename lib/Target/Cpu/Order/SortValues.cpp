@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "SortValues.h"
+#include "SortRows.h"
 #include "SortedKeys.h"
 #include "../Rows/RowSchedule.h"
-#include "../VectorBuilder.h"
 #include "lathe/Lower/SortKey.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,7 +24,7 @@ using lower::BodyInfo;
 using shape::Expr;
 
 namespace {
-class ValueSort {
+class ValueSort : SortRows {
 public:
   ValueSort(KernelFunction &f, kernel::SortOp op);
   llvm::Error run();
@@ -43,25 +43,16 @@ private:
   Value wide(Value number) { return number.getType().isInteger(64) ? number : b.create<arith::ExtUIOp>(f.loc, b.getI64Type(), number).getResult(); }
   Value hasUnusual(const BodyEmitter &row);
   kernel::StoreOp valuesOfAll() const;
-  Expr roomBytes() const { return Expr::ceildiv(info.extents[axis] * Expr(int64_t(wordBits / 8)), Expr(64)) * Expr(64); }
-  Value keyAt(const BodyEmitter &row, Value base, unsigned width);
+  Expr roomBytes() const { return roomFor(info.extents[axis], wordBits / 8); }
   Value numberOf(Value key) { return lower::sortKey(b, f.loc, op, key); }
   void storeAt(BodyEmitter point, Value base, unsigned width, Value key);
   Value find(Value sorted, Value number);
   Value call(StringRef name, Type result, ValueRange arguments);
   void declareFunctions();
-  void along(unsigned a, llvm::function_ref<void(Value, unsigned)> body);
-  Type lanes(unsigned width, Type element) { return width > 1 ? Type(VectorType::get({width}, element)) : element; }
   Value compare(arith::CmpIPredicate p, Value x, Value y) { return b.create<arith::CmpIOp>(f.loc, p, x, y); }
 
-  KernelFunction &f;
-  const BodyInfo &info;
-  kernel::SortOp op;
-  VectorBuilder v;
-  OpBuilder &b;
-  unsigned axis, rankAxis, wordBits;
+  unsigned wordBits;
   SmallVector<unsigned> rowAxes;
-  SmallVector<kernel::LoadOp> keyLoads;
   Value size, words, room;
 };
 } // namespace
@@ -88,8 +79,7 @@ bool cpu::sortsValues(const BodyInfo &info, kernel::SortOp op) {
 }
 
 ValueSort::ValueSort(KernelFunction &f, kernel::SortOp op)
-    : f(f), info(f.info), op(op), v(f.b, f.loc, f.isa, f.b.getF32Type()), b(f.b), axis(*info.axisIndex(op.getAxis())),
-      rankAxis(*info.axisIndex(op.getRankAxis())), wordBits(lower::sortKeyBytes(op) > 4 ? 64 : 32), keyLoads(loadsOfKeys(info, op)) {
+    : SortRows(f, op), wordBits(lower::sortKeyBytes(op) > 4 ? 64 : 32) {
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if (a != axis && a != rankAxis)
       rowAxes.push_back(a);
@@ -120,14 +110,7 @@ Value ValueSort::call(StringRef name, Type result, ValueRange arguments) {
 }
 
 void ValueSort::declareFunctions() {
-  OpBuilder::InsertionGuard guard(b);
   Type pointer = f.scratch.getType(), i64 = b.getI64Type();
-  auto module = b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  b.setInsertionPointToStart(module.getBody());
-  auto declare = [&](std::string name, TypeRange arguments, Type result) {
-    if (!module.lookupSymbol(name)) // another way to run may have declared it
-      b.create<func::FuncOp>(f.loc, name, b.getFunctionType(arguments, result)).setPrivate();
-  };
   std::string kind = wordBits == 64 ? "_wide" : "";
   declare("lathe_sort" + kind + "_keys", {pointer, pointer, i64}, pointer);
   declare("lathe_find" + kind + "_key", {pointer, i64, i64}, i64);
@@ -149,27 +132,6 @@ llvm::Error ValueSort::run() {
   return outer.error().empty() ? llvm::Error::success() : bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
 }
 
-/// Calls body(base, width) along an axis of keys or of results, in vectors where accesses run along it.
-void ValueSort::along(unsigned a, llvm::function_ref<void(Value, unsigned)> body) {
-  Value from = v.i(0);
-  if (schedule::laneScore(info, a) > 0) {
-    Value whole = v.roundDown(size, v.lanes);
-    v.loop(from, whole, v.lanes, [&](Value base) { body(base, v.lanes); });
-    from = whole;
-  }
-  v.loop(from, size, 1, [&](Value base) { body(base, 1); });
-}
-
-Value ValueSort::keyAt(const BodyEmitter &row, Value base, unsigned width) {
-  BodyEmitter point = row;
-  if (width == 1) {
-    point.bindAxis(info.axes[axis], base);
-    return point.emit(op.getKey());
-  }
-  point.bindLane(info.axes[axis], base, width);
-  return point.emitLanes(op.getKey());
-}
-
 void ValueSort::emitRow(const BodyEmitter &row) {
   if (kernel::StoreOp store = valuesOfAll()) {
     BodyEmitter first = row;
@@ -177,8 +139,8 @@ void ValueSort::emitRow(const BodyEmitter &row) {
     words = first.addressOf(store);
   }
   Type word = b.getIntegerType(wordBits);
-  along(axis, [&](Value base, unsigned width) {
-    Value number = numberOf(keyAt(row, base, width));
+  along(axis, v.i(0), size, [&](Value base, unsigned width) {
+    Value number = numberAt(row, base, width);
     if (getElementTypeOrSelf(number.getType()) != word)
       number = b.create<arith::ExtUIOp>(f.loc, lanes(width, word), number);
     b.create<LLVM::StoreOp>(f.loc, number, v.at(words, base, word), wordBits / 8);
@@ -206,7 +168,7 @@ void ValueSort::storeAt(BodyEmitter point, Value base, unsigned width, Value key
 
 void ValueSort::emitResults(const BodyEmitter &row, Value sorted) {
   Type word = b.getIntegerType(wordBits), bits = b.getIntegerType(op.getKey().getType().getIntOrFloatBitWidth());
-  along(rankAxis, [&](Value base, unsigned width) {
+  along(rankAxis, v.i(0), size, [&](Value base, unsigned width) {
     Value number = b.create<LLVM::LoadOp>(f.loc, lanes(width, word), v.at(sorted, base, word), wordBits / 8);
     if (bits != word)
       number = b.create<arith::TruncIOp>(f.loc, lanes(width, bits), number);

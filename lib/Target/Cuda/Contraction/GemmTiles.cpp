@@ -105,8 +105,9 @@ Values TiledGemm::sumTiles(const Values &zeros, llvm::function_ref<Values(ArrayR
 Value TiledGemm::stageOf(Value step) { return d.rem(d.narrow(step), stages); }
 
 void TiledGemm::useStep(Value step) {
-  a.use(stageOf(step));
-  b.use(stageOf(step));
+  Value stage = stageOf(step);
+  a.use(stage);
+  b.use(stage);
 }
 
 void TiledGemm::copyTile(TileLoader &o, Value step) {
