@@ -303,6 +303,21 @@ void VectorBuilder::ifThen(Value condition, function_ref<void()> then, function_
     b.create<scf::IfOp>(loc, condition, branch(then));
 }
 
+void VectorBuilder::choose(Value number, ArrayRef<int64_t> cases, function_ref<void(int64_t)> body) {
+  if (cases.size() == 1)
+    return body(cases[0]);
+  Value index = b.create<arith::IndexCastOp>(loc, b.getIndexType(), number);
+  auto op = b.create<scf::IndexSwitchOp>(loc, TypeRange{}, index, cases, cases.size());
+  OpBuilder::InsertionGuard guard(b);
+  for (auto [region, one] : llvm::zip(op.getCaseRegions(), cases)) {
+    b.createBlock(&region);
+    body(one);
+    b.create<scf::YieldOp>(loc);
+  }
+  b.createBlock(&op.getDefaultRegion());
+  b.create<scf::YieldOp>(loc);
+}
+
 Values VectorBuilder::ifValues(Value condition, function_ref<Values()> then, function_ref<Values()> otherwise) {
   auto branch = [&](function_ref<Values()> emit) {
     return [this, emit](OpBuilder &inner, Location) {

@@ -108,6 +108,8 @@ public:
   Values unrolled(mlir::Value from, mlir::Value to, int64_t unroll, Values init,
                   llvm::function_ref<Values(mlir::Value, unsigned, Values)> body);
   void ifThen(mlir::Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise = {});
+  /// body(c) for the one of these cases that `number` is: each has code of its own.
+  void choose(mlir::Value number, llvm::ArrayRef<int64_t> cases, llvm::function_ref<void(int64_t)> body);
   Values ifValues(mlir::Value condition, llvm::function_ref<Values()> then, llvm::function_ref<Values()> otherwise);
 
 private:

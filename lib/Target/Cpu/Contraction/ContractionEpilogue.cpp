@@ -104,36 +104,55 @@ void ContractionEpilogue::findLines(const lower::BodyInfo &info) {
   }
 }
 
-void ContractionEpilogue::emitLines(const BodyEmitter &point, Value row, Value count, Value firstColumn, unsigned width) {
+void ContractionEpilogue::eachLine(const BodyEmitter &point, Value row, Value count,
+                                   function_ref<void(const BodyEmitter &, Value, Value, Value)> body) {
   Value length = v.max(lineLength, v.i(1)), end = v.add(row, count);
   v.loop(v.div(row, length), v.ceilDiv(end, length), 1, [&](Value line) {
     Value start = v.mul(line, length);
     Value from = v.max(v.sub(row, start), v.i(0)), to = v.min(v.sub(end, start), length);
-    emitLine(point, line, from, to, v.sub(start, row), firstColumn, width);
+    BodyEmitter outer = point;
+    lineAxes.bind(v, outer, line, /*flat=*/false);
+    body(outer, from, to, v.sub(start, row));
+  });
+}
+
+/// Whole vectors, and one under a mask.
+static void eachVector(VectorBuilder &v, Value from, Value to, function_ref<void(Value, bool)> body) {
+  Value wholeEnd = v.add(from, v.roundDown(v.sub(to, from), v.lanes));
+  v.loop(from, wholeEnd, v.lanes, [&](Value place) { body(place, true); });
+  v.ifThen(v.less(wholeEnd, to), [&] { body(wholeEnd, false); });
+}
+
+void ContractionEpilogue::emitPlaces(const BodyEmitter &point, Value row, Value count, Value sums, Value pitch, Value firstColumn,
+                                     Value columnCount) {
+  eachLine(point, row, count, [&](const BodyEmitter &outer, Value from, Value to, Value start) {
+    v.loop(v.i(0), v.min(columnCount, v.sub(columns, firstColumn)), 1, [&](Value c) {
+      Value first = v.add(v.mul(c, pitch), start), column = v.add(firstColumn, c);
+      eachVector(v, from, to, [&](Value place, bool whole) {
+        emitColumns(outer, {v.load(sums, v.add(first, place))}, place, to, column, whole);
+      });
+    });
   });
 }
 
 /// Places from .. to - 1 of a line; place 0 is the tile's row `tileRow`, which may be negative.
-void ContractionEpilogue::emitLine(const BodyEmitter &point, Value line, Value from, Value to, Value tileRow, Value firstColumn,
-                                   unsigned width) {
-  BodyEmitter outer = point;
-  lineAxes.bind(v, outer, line, /*flat=*/false);
+void ContractionEpilogue::emitLine(const BodyEmitter &outer, Value from, Value to, Value tileRow, Value firstColumn, unsigned width) {
   auto vectors = [&](Value place, bool whole) {
     v.loop(v.i(0), v.i(width), v.lanes, [&](Value c) {
       VectorBuilder::Values rows;
       for (unsigned r = 0; r < v.lanes; ++r)
         rows.push_back(v.load(tile, v.add(v.mul(v.add(v.add(tileRow, place), r), panelColumns), c)));
       rows = v.transpose(rows);
-      for (unsigned q = 0; q < v.lanes; q += interleaved)
-        emitColumns(outer, ArrayRef(rows).slice(q, interleaved), place, to, v.add(firstColumn, v.add(c, q)), whole);
+      for (unsigned q = 0; q < v.lanes; q += interleaved) {
+        Value column = v.add(firstColumn, v.add(c, q));
+        v.ifThen(v.less(column, columns), [&] { emitColumns(outer, ArrayRef(rows).slice(q, interleaved), place, to, column, whole); });
+      }
     });
   };
   if (v.target.maskedBytes)
     return v.loop(from, to, v.lanes, [&](Value place) { vectors(place, false); });
   // A masked store takes a dozen cycles, one of bytes a branch for each.
-  Value wholeEnd = v.add(from, v.roundDown(v.sub(to, from), v.lanes));
-  v.loop(from, wholeEnd, v.lanes, [&](Value place) { vectors(place, true); });
-  v.ifThen(v.less(wholeEnd, to), [&] { vectors(wholeEnd, false); });
+  eachVector(v, from, to, vectors);
 }
 
 /// Element l of vector h of the result is element (h * lanes + l) / n of operand l % n, of n.
@@ -175,36 +194,34 @@ SmallVector<VectorBuilder::Values> ContractionEpilogue::valuesOf(const BodyEmitt
 /// one another.
 void ContractionEpilogue::emitColumns(const BodyEmitter &point, ArrayRef<Value> values, Value place, Value to, Value column, bool whole) {
   const std::string &lane = lines.info->axes[interleaved > 1 ? shape.columns.axes.back() : lines.carrier()];
-  v.ifThen(v.less(column, columns), [&] {
-    SmallVector<VectorBuilder::Values> parts;
-    if (computedFirst)
-      parts = valuesOf(point, values, place, column, whole ? Value() : v.firstLanes(v.sub(to, place)));
+  SmallVector<VectorBuilder::Values> parts;
+  if (computedFirst)
+    parts = valuesOf(point, values, place, column, whole ? Value() : v.firstLanes(v.sub(to, place)));
+  else
+    parts.push_back(VectorBuilder::Values(values));
+  for (VectorBuilder::Values &part : parts)
+    part = interleave(v, part);
+  for (size_t h = 0; h < values.size(); ++h) {
+    Value first = v.add(place, h * v.lanes / interleaved);
+    auto store = [&] {
+      BodyEmitter at = point;
+      lines.bind(v, at, first, /*flat=*/true);
+      shape.columns.bind(v, at, column, shape.columnsFlat);
+      Value base = interleaved > 1 ? v.i(0) : first;
+      at.bindLane(lane, base, v.lanes, whole ? Value() : v.firstLanes(v.mul(v.sub(to, first), interleaved)));
+      if (!computedFirst)
+        at.bindValue(shape.result, sumOf(parts[0][h]));
+      for (auto [i, s] : llvm::enumerate(stores)) {
+        if (computedFirst)
+          at.bindValue(s.getValue(), parts[i][h]);
+        at.emitStore(s);
+      }
+    };
+    if (h && !whole)
+      v.ifThen(v.less(first, to), store);
     else
-      parts.push_back(VectorBuilder::Values(values));
-    for (VectorBuilder::Values &part : parts)
-      part = interleave(v, part);
-    for (size_t h = 0; h < values.size(); ++h) {
-      Value first = v.add(place, h * v.lanes / interleaved);
-      auto store = [&] {
-        BodyEmitter at = point;
-        lines.bind(v, at, first, /*flat=*/true);
-        shape.columns.bind(v, at, column, shape.columnsFlat);
-        Value base = interleaved > 1 ? v.i(0) : first;
-        at.bindLane(lane, base, v.lanes, whole ? Value() : v.firstLanes(v.mul(v.sub(to, first), interleaved)));
-        if (!computedFirst)
-          at.bindValue(shape.result, sumOf(parts[0][h]));
-        for (auto [i, s] : llvm::enumerate(stores)) {
-          if (computedFirst)
-            at.bindValue(s.getValue(), parts[i][h]);
-          at.emitStore(s);
-        }
-      };
-      if (h && !whole)
-        v.ifThen(v.less(first, to), store);
-      else
-        store();
-    }
-  });
+      store();
+  }
 }
 
 void ContractionEpilogue::request(const BodyEmitter &point, Value row, Value count, Value firstColumn, unsigned width) {
@@ -224,7 +241,9 @@ void ContractionEpilogue::request(const BodyEmitter &point, Value row, Value cou
 
 void ContractionEpilogue::emit(const BodyEmitter &point, Value row, Value count, Value firstColumn, unsigned width) {
   if (!lines.empty())
-    return emitLines(point, row, count, firstColumn, width);
+    return eachLine(point, row, count, [&](const BodyEmitter &outer, Value from, Value to, Value start) {
+      emitLine(outer, from, to, start, firstColumn, width);
+    });
   auto allRows = [&](bool partial) {
     v.loop(v.i(0), count, 1, [&](Value r) {
       BodyEmitter at = point;

@@ -28,6 +28,12 @@ public:
   void emit(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn,
             unsigned width = panelColumns);
 
+  /// Whether emitPlaces() may take sums: rows lie side by side in the results, and nothing between them.
+  bool takesPlaces() const { return !lines.empty() && interleaved == 1; }
+  /// Sums with the rows in the lanes, sums[column][pitch], as in emit(), and a vector of rows behind them that may be read.
+  void emitPlaces(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value sums, mlir::Value pitch,
+                  mlir::Value firstColumn, mlir::Value columnCount);
+
   /// Whether emitSums() may take sums as they leave their registers: with columns in the lanes.
   bool canTakeSums() const;
   /// Whether it is worth it: little is done with the sums of so many points.
@@ -51,9 +57,11 @@ private:
                                                     mlir::Value column, mlir::Value mask);
   void emitColumns(const lower::BodyEmitter &point, llvm::ArrayRef<mlir::Value> values, mlir::Value place, mlir::Value to,
                    mlir::Value column, bool whole);
-  void emitLines(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn, unsigned width);
-  void emitLine(const lower::BodyEmitter &point, mlir::Value line, mlir::Value from, mlir::Value to, mlir::Value tileRow,
-                mlir::Value firstColumn, unsigned width);
+  /// Calls body(point, line, from, to, start) for the lines that rows row .. row + count - 1 are: their places from .. to - 1, where place 0 is row
+  /// row + start.
+  void eachLine(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count,
+                llvm::function_ref<void(const lower::BodyEmitter &, mlir::Value, mlir::Value, mlir::Value)> body);
+  void emitLine(const lower::BodyEmitter &outer, mlir::Value from, mlir::Value to, mlir::Value tileRow, mlir::Value firstColumn, unsigned width);
   void emitRowColumns(const lower::BodyEmitter &point, mlir::Value tileRow, mlir::Value firstColumn, unsigned panelWidth,
                       bool partial);
   void emitRuns(const lower::BodyEmitter &point, mlir::Value tileRow, mlir::Value firstColumn, unsigned panelWidth);

@@ -62,20 +62,7 @@ SmallVector<int64_t> ContractionTile::heightsToEmit() const {
 
 void ContractionTile::emit(const lower::BodyEmitter &base, Value panel, Value row, Value rows, Value depth, Value tile,
                            unsigned width) {
-  OpBuilder &b = v.b;
-  SmallVector<int64_t> cases = heightsToEmit();
-  if (cases.size() == 1)
-    return emitRows(base, panel, row, cases[0], depth, tile, width);
-  Value index = b.create<arith::IndexCastOp>(v.loc, b.getIndexType(), rows);
-  auto op = b.create<scf::IndexSwitchOp>(v.loc, TypeRange{}, index, cases, cases.size());
-  OpBuilder::InsertionGuard guard(b);
-  for (auto [i, r] : llvm::enumerate(cases)) {
-    b.createBlock(&op.getCaseRegions()[i]);
-    emitRows(base, panel, row, r, depth, tile, width);
-    b.create<scf::YieldOp>(v.loc);
-  }
-  b.createBlock(&op.getDefaultRegion());
-  b.create<scf::YieldOp>(v.loc);
+  v.choose(rows, heightsToEmit(), [&](int64_t r) { emitRows(base, panel, row, r, depth, tile, width); });
 }
 
 void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Value row, unsigned rows, Value depth,

@@ -216,16 +216,7 @@ void UnpackedEmitter::emitDirect(const BodyEmitter &point) {
   SmallVector<int64_t> cases;
   for (int64_t r = 1; r <= mostDirectRows; ++r)
     cases.push_back(r);
-  Value index = v.b.create<arith::IndexCastOp>(v.loc, v.b.getIndexType(), rows);
-  auto op = v.b.create<scf::IndexSwitchOp>(v.loc, TypeRange{}, index, cases, cases.size());
-  OpBuilder::InsertionGuard guard(v.b);
-  for (auto [i, r] : llvm::enumerate(cases)) {
-    v.b.createBlock(&op.getCaseRegions()[i]);
-    emitRows(point, r);
-    v.b.create<scf::YieldOp>(v.loc);
-  }
-  v.b.createBlock(&op.getDefaultRegion());
-  v.b.create<scf::YieldOp>(v.loc);
+  v.choose(rows, cases, [&](int64_t r) { emitRows(point, r); });
 }
 
 /// The sums of several sets, added up.

@@ -208,20 +208,12 @@ void GroupedEmitter::emitRow(const BodyEmitter &point, const PixelBlock &block, 
     Value number = v.ceilDiv(count, widest), low = v.div(count, v.max(number, v.i(1))), high = v.sub(count, v.mul(low, number));
     v.loop(v.i(0), number, 1, [&](Value tile) {
       Value x = v.add(v.mul(tile, low), v.min(tile, high)), width = v.select(v.less(tile, high), v.add(low, 1), low);
-      OpBuilder &b = v.b;
       SmallVector<int64_t> cases;
       for (int64_t w = 1; w <= widest; ++w)
         cases.push_back(w);
-      auto choice = b.create<scf::IndexSwitchOp>(v.loc, TypeRange{}, b.create<arith::IndexCastOp>(v.loc, b.getIndexType(), width),
-                                                 cases, cases.size());
-      OpBuilder::InsertionGuard guard(b);
-      for (auto [i, w] : llvm::enumerate(cases)) {
-        b.createBlock(&choice.getCaseRegions()[i]);
+      v.choose(width, cases, [&](int64_t w) {
         emitTile(point, {v.add(at, v.mul(x, step)), w}, pass, channelBlock, v.add(first, x), v.add(row, x));
-        b.create<scf::YieldOp>(v.loc);
-      }
-      b.createBlock(&choice.getDefaultRegion());
-      b.create<scf::YieldOp>(v.loc);
+      });
     });
   }
 }

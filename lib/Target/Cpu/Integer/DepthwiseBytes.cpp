@@ -13,7 +13,7 @@
 #include "ByteLines.h"
 #include "ImageLines.h"
 #include "IntegerRows.h"
-#include "IntegerTile.h"
+#include "ByteDots.h"
 #include "../KernelEmitters.h"
 #include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -301,7 +301,7 @@ void ByteLinesEmitter::emitVectors(const Block &block, Value inBlock, int64_t co
         if (below < 0 || below % dilation || below / dilation >= taps)
           continue;
         words = words ? words : wordsOf(v.add(top, line), place, group);
-        sums[r] = IntegerTile::dot(v, sums[r], words, filter[below / dilation * groups() + group]);
+        sums[r] = dotBytes(v, sums[r], words, filter[below / dilation * groups() + group]);
       }
     }
   for (auto [r, sum] : llvm::enumerate(sums))

@@ -5,6 +5,7 @@
 #include "../Contraction/ContractionEpilogue.h"
 #include "IntegerRows.h"
 #include "IntegerTile.h"
+#include "PlaceTile.h"
 #include "../KernelEmitters.h"
 
 namespace lathe::cpu {
@@ -37,6 +38,15 @@ protected:
   /// The same for the matrix unit, at a step of its product.
   void requestStep(const ColumnPanel &panel, mlir::Value tile, mlir::Value tiles, mlir::Value step, mlir::Value steps);
   mlir::Value columnStart() { return shape.rowsSigned ? starts : mlir::Value(); }
+  /// The sums of all columns of a panel at `count` places that are rows `row` on, with the places in the lanes, and their epilogue. Where there is a
+  /// `pitch` these are lines of `length` places, so far apart. `part` of `parts`, of which the panel's requests are made.
+  struct PlaceRun {
+    PlaceWords words;
+    mlir::Value row, count;
+    mlir::Value lines, length, pitch;
+    mlir::Value part, parts;
+  };
+  void emitPlaces(const lower::BodyEmitter &point, const ColumnPanel &panel, mlir::Value panelIndex, const PlaceRun &run, mlir::Value rowStart);
   /// Calls body(width) with the number of columns of this panel that are worth computing.
   void forWidth(mlir::Value panelIndex, llvm::function_ref<void(unsigned)> body);
 
@@ -45,6 +55,7 @@ protected:
   VectorBuilder v;
   lower::BodyEmitter body;
   IntegerTile tiles;
+  std::optional<PlaceTile> placeTile; ///< in its stead
   ContractionEpilogue epilogue;
   WordPacker packer;
   mlir::Value words, panelCount, starts;

@@ -70,7 +70,7 @@ ColumnPanel IntegerEmitter::panelAt(const BodyEmitter &point, Value batch, Value
   v.loop(v.i(0), v.i(panelColumns), v.lanes, [&](Value q) {
     auto sums = v.loop(v.i(0), words, 1, {less}, [&](Value w, VectorBuilder::Values s) {
       Value columns = v.b.create<LLVM::LoadOp>(v.loc, v.intVec, word(panel, v.add(v.mul(w, panelColumns), q)), 4);
-      return VectorBuilder::Values{IntegerTile::dot(v, s[0], shifted, columns)};
+      return VectorBuilder::Values{dotBytes(v, s[0], shifted, columns)};
     });
     Value start = v.b.create<arith::SubIOp>(v.loc, v.intSplat(0), sums[0]);
     v.b.create<LLVM::StoreOp>(v.loc, start, word(starts, q), 4);
@@ -89,6 +89,22 @@ Request IntegerEmitter::requestOf(const ColumnPanel &panel, Value tile, Value co
   Value single = v.less(count, v.i(2)), step = v.select(single, v.i(bytes), v.ceilDiv(v.i(bytes), v.max(v.mul(count, passes), v.i(1))));
   Value stretch = v.mul(words, step), next = v.add(v.mul(outside.emitExpr(shape.panelRows()), bytes), v.mul(v.mul(tile, passes), stretch));
   return {v.at(panel.words, v.select(single, v.i(prefetchWords * bytes), next), v.b.getI8Type()), step, v.select(single, v.i(perPass), stretch)};
+}
+
+void IntegerEmitter::emitPlaces(const BodyEmitter &point, const ColumnPanel &panel, Value panelIndex, const PlaceRun &run, Value rowStart) {
+  Value firstColumn = v.mul(panelIndex, panelColumns), step = v.i(placeTile->columns());
+  BodyEmitter outside = point;
+  Value end = v.min(v.i(panelColumns), v.sub(outside.emitExpr(shape.product.columns.extent()), firstColumn));
+  Value places = run.pitch ? v.add(v.mul(v.sub(run.lines, 1), run.pitch), run.length) : run.count;
+  Value tileCount = placeTile->tilesOf(places), perPart = v.mul(v.ceilDiv(end, step), tileCount), all = v.mul(perPart, run.parts);
+  v.loop(v.i(0), end, placeTile->columns(), [&](Value column) {
+    Value before = v.add(v.mul(run.part, perPart), v.mul(v.div(column, step), tileCount));
+    auto request = [&](Value tile) { return requestOf(panel, v.add(before, tile), all, v.lanes); };
+    placeTile->emit(panel, column, run.words, places, words, rowStart, columnStart(), request);
+    if (run.pitch)
+      placeTile->joinLines(run.lines, run.length, run.pitch);
+    epilogue.emitPlaces(point, run.row, run.count, placeTile->sums(), placeTile->pitch(), v.add(firstColumn, column), step);
+  });
 }
 
 void IntegerEmitter::requestStep(const ColumnPanel &panel, Value tile, Value count, Value step, Value steps) {
@@ -155,7 +171,8 @@ void IntegerEmitter::eachBlock(const Expr &blocks, function_ref<void(const BodyE
 namespace {
 class MatrixEmitter : IntegerEmitter {
 public:
-  MatrixEmitter(KernelFunction &f, const IntegerShape &shape);
+  /// `few`: of calls with few rows.
+  MatrixEmitter(KernelFunction &f, const IntegerShape &shape, bool few = false);
   void emit();
   KernelPlan plan() const;
   /// Calls have at most so many rows.
@@ -173,24 +190,47 @@ private:
   void emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value first, Value count);
   void emitRowStarts(Value count);
 
-  TiledWords packed;
   int64_t blockRows, stride; ///< of a word's rows, in words
+  bool inPlaces;             ///< rows are in the lanes: a block is one tile
+  RowGroups packedGroups;
+  TiledWords packed;
   Value rowStarts, line, room;
 };
 } // namespace
 
-MatrixEmitter::MatrixEmitter(KernelFunction &f, const IntegerShape &shape)
-    : IntegerEmitter(f, shape), packed(v, epilogue.rowGroups(), tiles.splitsRows()) {
+/// Blocks of known numbers of rows are of two heights at most.
+static std::array<int64_t, 2> blockHeights(int64_t rows, int64_t blockRows) {
+  int64_t blocks = std::max<int64_t>(1, (rows + blockRows - 1) / blockRows);
+  return {rows / blocks, (rows + blocks - 1) / blocks};
+}
+
+static bool fillsLanes(const IntegerShape &shape, int64_t blockRows, int64_t lanes) {
+  std::optional<int64_t> words = shape.words().constant(), rows = shape.product.rows.extent().constant();
+  if (!rows)
+    return schedule::placesPay(words);
+  int64_t places = blockHeights(*rows, blockRows)[1];
+  return schedule::placesPay(words, places, (places + lanes - 1) / lanes * lanes);
+}
+
+static int64_t rowsOfBlock(const IntegerShape &shape) {
   std::optional<int64_t> depth = shape.product.reduced.extent().constant(), rows = shape.product.rows.extent().constant();
-  blockRows = depth ? std::clamp(blockBytes / std::max<int64_t>(*depth, 1), fewestBlockRows, mostBlockRows) : otherwise;
-  if (rows) { // blocks of one size
-    int64_t blocks = std::max<int64_t>(1, (*rows + blockRows - 1) / blockRows);
-    blockRows = std::max<int64_t>(1, (*rows + blocks - 1) / blocks);
-    tiles.allowHeightsOf(epilogue.rowGroups(), *rows / blocks);
-    if (*rows % blocks)
-      tiles.allowHeightsOf(epilogue.rowGroups(), *rows / blocks + 1);
+  int64_t most = depth ? std::clamp(blockBytes / std::max<int64_t>(*depth, 1), fewestBlockRows, mostBlockRows) : otherwise;
+  if (!rows)
+    return most;
+  int64_t blocks = std::max<int64_t>(1, (*rows + most - 1) / most); // of one size
+  return std::max<int64_t>(1, (*rows + blocks - 1) / blocks);
+}
+
+MatrixEmitter::MatrixEmitter(KernelFunction &f, const IntegerShape &shape, bool few)
+    : IntegerEmitter(f, shape), blockRows(rowsOfBlock(shape)), stride((blockRows + v.lanes - 1) / v.lanes * v.lanes),
+      inPlaces(!few && epilogue.takesPlaces() && !tiles.splitsRows() && fillsLanes(shape, blockRows, v.lanes)),
+      packedGroups(inPlaces ? RowGroups(v.target, blockRows, false) : epilogue.rowGroups()), packed(v, packedGroups, tiles.splitsRows()) {
+  if (inPlaces)
+    placeTile.emplace(v, schedule::byteForm(f.isa, shape.pairs.has_value()), stride);
+  if (std::optional<int64_t> rows = shape.product.rows.extent().constant()) {
+    for (int64_t count : blockHeights(*rows, blockRows))
+      inPlaces ? placeTile->allowCountOf(count) : tiles.allowHeightsOf(epilogue.rowGroups(), count);
   }
-  stride = (blockRows + v.lanes - 1) / v.lanes * v.lanes;
   packed.place(f.scratch, words);
   rowStarts = word(f.scratch, body.emitExpr(packedWords()));
   line = word(rowStarts, v.i(stride));
@@ -214,7 +254,7 @@ void MatrixEmitter::emitRowStarts(Value count) {
   Value shift = v.intSplat(int32_t(0x80808080));
   auto sumRows = [&](const TiledWords::Part &tile, Value row) {
     auto sums = v.loop(v.i(0), words, 1, {v.intSplat(0)}, [&](Value w, VectorBuilder::Values s) {
-      return VectorBuilder::Values{IntegerTile::dot(v, s[0], packed.load(tile, w, row), shift)};
+      return VectorBuilder::Values{dotBytes(v, s[0], packed.load(tile, w, row), shift)};
     });
     Value start = v.b.create<arith::SubIOp>(v.loc, v.intSplat(0), sums[0]);
     v.b.create<LLVM::StoreOp>(v.loc, start, word(rowStarts, v.add(tile.first, row)), 4);
@@ -226,6 +266,9 @@ void MatrixEmitter::emitRowStarts(Value count) {
 
 void MatrixEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value first, Value count) {
   ColumnPanel panel = panelAt(point, batch, panelIndex, room);
+  if (inPlaces)
+    return emitPlaces(point, panel, panelIndex, {{packed.tileAt(v.i(0), v.i(0)), {}, count}, first, count, {}, {}, {}, v.i(0), v.i(1)},
+                      shape.columnsSigned ? Value() : rowStarts);
   Value firstColumn = v.mul(panelIndex, panelColumns);
   WordRows at{v.i(1), {}};
   const RowGroups &groups = epilogue.rowGroups();
@@ -263,7 +306,7 @@ static llvm::Expected<bool> emitMatrices(KernelFunction &f, const IntegerShape &
   if (served)
     unit.emplace(f, unshifted, shape.rowsSigned, shape.columnsSigned);
   if (!served || !known)
-    dots.emplace(f, shape);
+    dots.emplace(f, shape, /*few=*/served);
   if (!unit || !dots) {
     unit ? unit->emit() : dots->emit();
     plan = unit ? unit->plan() : dots->plan();

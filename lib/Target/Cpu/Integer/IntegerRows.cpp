@@ -28,17 +28,20 @@ Value cpu::withOtherSign(VectorBuilder &v, Value bytes) {
   return v.b.create<arith::XOrIOp>(v.loc, bytes, v.b.create<arith::ConstantOp>(v.loc, flip).getResult());
 }
 
-/// Bytes 0 .. 3 of each word from four vectors of bytes (or four bytes).
+/// Low and high halves of numbers that are twice as wide.
+static Value joinHalves(VectorBuilder &v, Value low, Value high, int width) {
+  auto shaped = dyn_cast<VectorType>(low.getType());
+  Type element = v.b.getIntegerType(width), wide = shaped ? Type(VectorType::get(shaped.getShape(), element)) : element;
+  TypedAttr half = v.b.getIntegerAttr(element, width / 2);
+  Value shift = v.b.create<arith::ConstantOp>(v.loc, shaped ? TypedAttr(DenseElementsAttr::get(cast<VectorType>(wide), Attribute(half))) : half);
+  Value above = v.b.create<arith::ShLIOp>(v.loc, v.b.create<arith::ExtUIOp>(v.loc, wide, high), shift);
+  return v.b.create<arith::OrIOp>(v.loc, v.b.create<arith::ExtUIOp>(v.loc, wide, low), above);
+}
+
+/// Bytes 0 .. 3 of each word from four vectors of bytes (or four bytes), by halves: these are half as wide.
 Value WordPacker::join(ArrayRef<Value> bytes, bool flip) {
-  Value words;
-  for (auto [j, byte] : llvm::enumerate(bytes)) {
-    auto shaped = dyn_cast<VectorType>(byte.getType());
-    Type wide = shaped ? Type(VectorType::get(shaped.getShape(), v.b.getI32Type())) : v.b.getI32Type();
-    Value w = v.b.create<arith::ExtUIOp>(v.loc, wide, byte);
-    if (j)
-      w = v.b.create<arith::ShLIOp>(v.loc, w, splat(v, w, 8 * j));
-    words = words ? v.b.create<arith::OrIOp>(v.loc, words, w).getResult() : w;
-  }
+  Value low = joinHalves(v, bytes[0], bytes[1], 16), high = joinHalves(v, bytes[2], bytes[3], 16);
+  Value words = joinHalves(v, low, high, 32);
   return flip ? v.b.create<arith::XOrIOp>(v.loc, words, splat(v, words, flips)).getResult() : words;
 }
 

@@ -2,7 +2,7 @@
 #ifndef LATHE_TARGET_CPU_INTEGERTILE_H
 #define LATHE_TARGET_CPU_INTEGERTILE_H
 
-#include "IntegerProduct.h"
+#include "ByteDots.h"
 #include "TiledWords.h"
 
 namespace lathe::cpu {
@@ -12,16 +12,6 @@ namespace lathe::cpu {
 struct WordRows {
   mlir::Value rowStep;
   mlir::Value table; ///< i64 per word
-};
-
-/// What is requested from memory beside a tile's words: for each of them `step` bytes more, from pass to pass over the rows `passStep`.
-struct Request {
-  mlir::Value from, step, passStep;
-};
-
-/// A panel of columns, and behind it the list of its words that are multiplied in halves; null: none is.
-struct ColumnPanel {
-  mlir::Value words, list;
 };
 
 /// Emits the product of a tile of rows with one panel of columns.
@@ -41,11 +31,7 @@ public:
   void emit(const ColumnPanel &panel, mlir::Value first, const WordRows &at, mlir::Value rows, mlir::Value words, mlir::Value sums,
             mlir::Value rowStart, mlir::Value columnStart, const Request &request, unsigned width = panelColumns);
 
-  /// acc + the four products in each word of 32 bits: `rows` unsigned bytes, `columns` signed ones.
-  static mlir::Value dot(VectorBuilder &v, mlir::Value acc, mlir::Value rows, mlir::Value columns);
-
 private:
-  struct Words;
   using Values = VectorBuilder::Values;
   /// A tile's rows and sums, those of a vector of columns side by side.
   struct Rows {
@@ -56,14 +42,10 @@ private:
   void emitRows(const ColumnPanel &panel, mlir::Value first, const WordRows &at, unsigned rows, mlir::Value words, mlir::Value sums,
                 mlir::Value rowStart, mlir::Value columnStart, const Request &request, unsigned width);
   Values startingSums(const Rows &tile, mlir::Value column, mlir::Value rowStart, mlir::Value columnStart);
-  static mlir::Value dot(VectorBuilder &v, schedule::ByteForm form, mlir::Value acc, const Words &rows, const Words &columns);
-  void addWords(const Rows &tile, schedule::ByteForm form, mlir::Value base, llvm::ArrayRef<Words> columns, llvm::MutableArrayRef<mlir::Value> sums);
+  void addWords(const Rows &tile, schedule::ByteForm form, mlir::Value base, llvm::ArrayRef<ByteWords> columns, llvm::MutableArrayRef<mlir::Value> sums);
   void addHalves(const Rows &tile, mlir::Value base, llvm::ArrayRef<mlir::Value> columns, llvm::MutableArrayRef<mlir::Value> sums);
   Values allHalves(const Rows &tile, mlir::Value from, mlir::Value first, mlir::Value words, Values sums,
                    llvm::function_ref<void(mlir::Value)> request);
-  /// Calls word(form, word, number, sums) for all words.
-  using Word = llvm::function_ref<Values(schedule::ByteForm, mlir::Value, unsigned, Values)>;
-  Values allWords(mlir::Value list, mlir::Value words, Values sums, Word word);
 
   VectorBuilder &v;
   schedule::ByteForm form;
