@@ -153,7 +153,7 @@ static void storeChunks(Chunk chunk, ArrayRef<Value> sums, void (Chunk::*store)(
   DeviceBuilder &d = chunk.frame.d;
   for (unsigned c = 0; c < sums.size() * 2; c += epilogueColumns, chunk.first += epilogueColumns) {
     d.ptx("bar.warp.sync 0xffffffff;");
-    putChunk(d, chunk.buffer, chunk.rows, sums.slice(c / 2, epilogueColumns / 2));
+    putChunk(d, chunk.buffer, chunk.rows, sums.slice(c / 2, std::min<size_t>(epilogueColumns / 2, sums.size() - c / 2)));
     d.ptx("bar.warp.sync 0xffffffff;");
     (chunk.*store)();
   }
@@ -166,16 +166,19 @@ void lathe::cuda::storeFragmentRows(KernelFrame &frame, ProductEpilogue &epilogu
   Value readRow = d.shr(rows.lane, 3), readColumn = d.mul(d.bitAnd(rows.lane, 7), 4);
   unsigned all = sums.size() * 2, columns = 0;
   for (unsigned c = 0; c < all; c += columns) {
-    columns = std::min(all - c, 2 * epilogueColumns);
+    columns = all - c >= 2 * epilogueColumns ? 2 * epilogueColumns : std::min(all - c, epilogueColumns);
     ArrayRef<Value> part = sums.slice(c / 2, columns / 2);
-    Chunk chunk{frame, epilogue, rows, sums[0].getType(), buffer, readRow, readColumn, c};
+    FragmentRows ofPart = rows;
+    if (columns < epilogueColumns) // the lanes of the others have nothing
+      ofPart.columnLimit = d.minU(rows.columnLimit, d.add(rows.column, c + columns));
+    Chunk chunk{frame, epilogue, ofPart, sums[0].getType(), buffer, readRow, readColumn, c};
     Value rowsFit = d.less(d.add(rows.row, 15), rows.rowLimit);
     Value columnsFit = d.less(d.add(rows.column, c + columns - 1), rows.columnLimit);
     auto storeWhole = [&] {
-      if (epilogue.roundedGroup())
+      if (unsigned group = epilogue.roundedGroup(); group && columns / group > 1)
         RoundedChunk{frame, epilogue, rows, buffer, c, columns}.store(part);
       else
-        storeChunks(chunk, part, &Chunk::storeWhole);
+        storeChunks(chunk, part, columns < epilogueColumns ? &Chunk::storePart : &Chunk::storeWhole);
     };
     auto storePart = [&] {
       d.when(d.less(d.add(rows.column, c), rows.columnLimit), [&] { storeChunks(chunk, part, &Chunk::storePart); });

@@ -65,7 +65,7 @@ void HopperGemm::prepare() {
 }
 
 /// The right operand's columns that this block brings.
-Value HopperGemm::ownColumns() { return together ? d.div(d.i32(tile.columns), together) : d.i32(tile.columns); }
+Value HopperGemm::ownColumns() { return together ? d.div(d.i32(tile.brought), together) : d.i32(tile.brought); }
 
 HopperGemm::Tile HopperGemm::tileAt(Value t) {
   Value part = tile.inParts ? d.div(t, ofPart) : Value();
@@ -130,11 +130,11 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
   if (!(what & Right))
     return;
   Value b = d.add(a, aBytes);
-  auto alone = [&] { load(mapB, 1, b, t.n, tile.columns); };
+  auto alone = [&] { load(mapB, 1, b, t.n, tile.brought); };
   if (!together)
     return alone();
   auto shared = [&] {
-    unsigned columns = tile.columns / tile.cluster;
+    unsigned columns = tile.brought / tile.cluster;
     Value own = d.mul(rank, columns);
     load(mapB, 1, d.add(b, d.mul(own, 128)), d.add(t.n, own), columns, d.i32((1 << tile.cluster) - 1));
   };

@@ -17,7 +17,7 @@ namespace lathe::cuda {
 
 /// A consumer multiplies (64 * blocks) x columns; where both share a tile, it has twice the rows.
 struct HopperTile : schedule::ProductTile {
-  explicit HopperTile(const schedule::ProductTile &t, bool inParts = false) : ProductTile(t), inParts(inParts) {}
+  explicit HopperTile(const schedule::ProductTile &t, bool inParts = false) : ProductTile(t), inParts(inParts), brought(t.columns) {}
   /// Where threads have sums more than once, two blocks are too many: consumers share them.
   static HopperTile ofFewSums(const schedule::ProductTile &t) {
     HopperTile tile(t);
@@ -25,11 +25,16 @@ struct HopperTile : schedule::ProductTile {
       tile.blocks = 1, tile.sharers = 2;
     return tile;
   }
+  /// With as many columns as make all tiles of so many columns equal: a result of 784 is seven times 112, where 128 would leave an eighth of the
+  /// products to nobody. What lies by columns is brought in chunks of `chunk` columns.
+  HopperTile fitted(int64_t columns, int64_t chunk) const;
   bool inParts; ///< of the depth
+  bool isFitted = false;
+  unsigned brought; ///< columns of the right operand: those of the next tile, too, where they come in chunks
   /// Blocks may bring the right operand together, which comes in whole chunks of so many columns.
-  bool mayCluster(int64_t chunk) const { return !inParts && cluster > 1 && columns / cluster % chunk == 0; }
+  bool mayCluster(int64_t chunk) const { return !inParts && !isFitted && cluster > 1 && columns / cluster % chunk == 0; }
   bool isShared() const { return sharers > 1; }
-  std::string entry() const { return std::string(name) + (inParts ? "_parts" : ""); }
+  std::string entry() const { return std::string(name) + (inParts ? "_parts" : isFitted ? "_by_" + std::to_string(columns) : ""); }
 };
 
 /// Its first group asks for copies; the other two multiply.
@@ -43,11 +48,11 @@ public:
     bytes = p.lhs.type.getIntOrFloatBitWidth() / 8;
     depth = 128 / bytes;
     aBytes = tile.rows * 128;
-    bBytes = tile.columns * 128;
+    bBytes = tile.brought * 128;
   }
   void emit();
   static unsigned sharedBytes(const HopperTile &t) {
-    return t.stages * (t.rows + t.columns) * 128 + 8 * epilogueBytesPerWarp + 16 * t.stages + 1024;
+    return t.stages * (t.rows + t.brought) * 128 + 8 * epilogueBytesPerWarp + 16 * t.stages + 1024;
   }
 
 private:

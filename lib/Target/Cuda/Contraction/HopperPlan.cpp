@@ -19,6 +19,19 @@ constexpr int64_t readersOfProcessors = 2;
 constexpr unsigned threads = HopperGemm::threads;
 constexpr int64_t linesOfChunk = HopperGemm::linesOfChunk;
 
+HopperTile HopperTile::fitted(int64_t n, int64_t chunk) const {
+  constexpr int64_t ofProduct = 16; // columns that an instruction for any numbers goes up in
+  auto up = [](int64_t x, int64_t to) { return (x + to - 1) / to * to; };
+  int64_t count = std::max<int64_t>(1, (n + columns - 1) / columns), least = up((n + count - 1) / count, ofProduct);
+  HopperTile t = *this;
+  if (least < 1 || least >= columns)
+    return t;
+  t.columns = least;
+  t.brought = up(least, chunk);
+  t.isFitted = true;
+  return t;
+}
+
 //===----------------------------------------------------------------------===//
 // Which kernels it takes
 //===----------------------------------------------------------------------===//
@@ -72,7 +85,7 @@ static TileChoice chooseTile(Generator &g, const BulkProblem &bulk, ArrayRef<Hop
     Value cost = choice.costOf(t, h.mul(h.ceilDiv(grid, plan.processors()), ofTile));
     Value entry = plan.constant(g.entries.size() + i), shared = plan.constant(HopperGemm::sharedBytes(t));
     GemmLaunch launch{entry, grid, plan.constant(threads), shared};
-    return TileChoice{launch, plan.constant(t.rows), plan.constant(t.columns), cost, clusterOf(plan, bulk, t)};
+    return TileChoice{launch, plan.constant(t.rows), plan.constant(t.brought), cost, clusterOf(plan, bulk, t)};
   };
   TileChoice best = of(0);
   for (unsigned i = 1; i < tiles.size(); ++i) {
@@ -208,7 +221,14 @@ static std::vector<HopperTile> tilesOf(const BulkProblem &bulk, ArrayRef<const s
     bool isLarge = t->columns > 192;
     if ((bulk.b.byColumns && t->columns % linesOfChunk) || (isLarge && (!mayFill(*t) || bulk.p.multipliesFloat8())))
       continue;
-    out.push_back(bulk.p.multipliesFloat8() ? HopperTile::ofFewSums(*t) : HopperTile(*t));
+    HopperTile tile = bulk.p.multipliesFloat8() ? HopperTile::ofFewSums(*t) : HopperTile(*t);
+    if (std::optional<int64_t> n = bulk.p.n.constant())
+      tile = tile.fitted(*n, bulk.b.byColumns ? linesOfChunk : 1);
+    bool known = llvm::any_of(out, [&](const HopperTile &o) {
+      return std::tie(o.rows, o.columns, o.blocks, o.sharers) == std::tie(tile.rows, tile.columns, tile.blocks, tile.sharers);
+    });
+    if (!known)
+      out.push_back(tile);
   }
   return out;
 }

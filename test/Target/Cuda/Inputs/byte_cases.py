@@ -133,11 +133,12 @@ WGMMA = [_g(70, 72, 208, b_columns=True, signs="us", epilogue="requantised"), _g
          lambda: bytes_gemm(70, 72, 1040, b_columns=True, signs="us").with_constants(1), _g(70, 71, 144, b_columns=True, open=True),
          # A deep product of few tiles is cut in depth.
          lambda: bytes_gemm(70, 72, 4800, b_columns=True, epilogue="requantised").launching("gemm_wgmma_64x64_parts", "gemm_sum_parts"),
-         lambda: bytes_gemm(2890, 192, 192, b_columns=True, epilogue="dequantised", signs="us").on(8).launching("gemm_wgmma_128x192")]
+         lambda: bytes_gemm(2890, 192, 192, b_columns=True, epilogue="dequantised", signs="us").on(8).launching("gemm_wgmma_128x128_by_96"),
+         _f(300, 336, 256, b_columns=True, epilogue="requantised"), _f(200, 304, 256, b_columns=True, signs="uu")]
 # Lines side by side are turned in front where that pays, which it does sooner on a small machine: one operand, both, odd ones, batches, parts.
-TURNED = [lambda: bytes_gemm(1000, 304, 304, signs="us", epilogue="requantised").on(1).launching("gemm_align", "gemm_wgmma_128x128"),
-          lambda: bytes_gemm(203, 190, 131, a_transposed=True, signs="su").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
-          lambda: bytes_gemm(131, 139, 99, batch=2, signs="uu").on(1).launching("gemm_align", "gemm_wgmma_64x96"),
+TURNED = [lambda: bytes_gemm(1000, 304, 304, signs="us", epilogue="requantised").on(1).launching("gemm_align", "gemm_wgmma_128x128_by_112"),
+          lambda: bytes_gemm(203, 190, 131, a_transposed=True, signs="su").on(1).launching("gemm_align", "gemm_wgmma_128x128_by_96"),
+          lambda: bytes_gemm(131, 139, 99, batch=2, signs="uu").on(1).launching("gemm_align", "gemm_wgmma_128x128_by_80"),
           lambda: bytes_gemm(72, 80, 4800).launching("gemm_mma_64x64_deep"), lambda: bytes_gemm(70, 71, 9603).on(32).launching("gemm_align", "gemm_wgmma_64x64_parts", "gemm_sum_parts"),
           lambda: bytes_gemm(900, 304, 304, open=True, epilogue="dequantised").on(1).launching("gemm_align", "gemm_wgmma_128x128"),
           lambda: bytes_gemm(900, 301, 303, batch=2, open=True).on(1).launching("gemm_align", "gemm_wgmma_128x128")]
@@ -148,7 +149,7 @@ WINDOWS = [_w(2, 32, 40, (9, 7), (3, 3), pads=1), _w(2, 32, 40, (9, 7), (3, 3), 
            _w(2, 64, 72, (7, 7), (1, 1)), _w(2, 40, 24, (9, 9), (1, 1), stride=2, epilogue="dequantised"), _w(1, 3, 32, (15, 13), (7, 7), stride=2, pads=3, fill=128, last=False),
            _w(2, 24, 40, (8, 9), (3, 3), pads=1, last=False, result_last=False), _w(2, 64, 64, (7, 8), (3, 3), pads=1, fill=5, groups=4), _w(2, 16, 32, (8, 8), (1, 1), last=False, result_last=False)]
 _bulk = lambda *a, **o: (lambda: bytes_window(*a, **o).with_constant_sizes())
-WINDOWS_BULK = [lambda: bytes_window(2, 128, 40, (9, 7), (3, 3), pads=1, epilogue="requantised").with_constant_sizes().launching("gemm_wgmma_64x64"),
+WINDOWS_BULK = [lambda: bytes_window(2, 128, 40, (9, 7), (3, 3), pads=1, epilogue="requantised").with_constant_sizes().launching("gemm_wgmma_64x64_by_48"),
                 _bulk(1, 256, 24, (11, 9), (3, 3), stride=2, pads=1, signs="ss"), _bulk(2, 96, 136, (6, 7), (3, 3), pads=1), _bulk(2, 128, 72, (7, 7), (1, 1), stride=2, epilogue="requantised"),
                 # No copy makes a border of other numbers.
                 lambda: bytes_window(2, 128, 40, (9, 7), (3, 3), pads=1, fill=9).with_constant_sizes().launching("gemm_mma_64x64_deep")]

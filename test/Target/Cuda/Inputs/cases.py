@@ -305,8 +305,8 @@ WGMMA = [lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="residual"
          # Lines that begin anywhere are copied where that pays, which it does sooner on a small machine: one operand, both, in either
          # order, as batches, in parts of the depth.
          lambda: gemm(200, 190, 131, t="bf16", epilogue="bias_relu").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
-         lambda: gemm(130, 72, 203, t="f16", b_columns=True, out="f16").on(1).launching("gemm_align", "gemm_wgmma_64x96"),
-         lambda: gemm(203, 136, 96, batch=2, a_transposed=True, t="bf16", out="bf16").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+         lambda: gemm(130, 72, 203, t="f16", b_columns=True, out="f16").on(1).launching("gemm_align", "gemm_wgmma_128x128_by_80"),
+         lambda: gemm(203, 136, 96, batch=2, a_transposed=True, t="bf16", out="bf16").on(1).launching("gemm_align", "gemm_wgmma_128x192_by_144"),
          lambda: gemm(70, 72, 4200, a_transposed=True, t="bf16").on(16).launching("gemm_align", "gemm_wgmma_64x64_parts", "gemm_sum_parts"),
          lambda: open_gemm(200, 191, 133, t="bf16", out="bf16").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
          lambda: open_gemm(150, 180, 97, batch=2, t="f16", b_columns=True, relu=True).on(1).launching("gemm_align", "gemm_wgmma_128x192"),
@@ -316,6 +316,11 @@ WGMMA = [lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="residual"
          lambda: open_gemm(256, 256, 1112, t="bf16", out="bf16").on(2).launching("gemm_wgmma_128x256"),
          lambda: open_gemm(200, 512, 1104, t="f16", b_columns=True, relu=True).on(2).launching("gemm_wgmma_128x256"),
          lambda: open_gemm(300, 248, 1112, t="bf16", b_columns=True).on(1).launching("gemm_wgmma_128x256"),
+         # Known columns that are no multiple of a tile's are tiles of equal parts, by columns and by lines, stored in 64, 32 and 16 columns.
+         lambda: gemm(256, 784, 72, batch=2, t="bf16", out="bf16").with_constant_sizes().on(4).launching("gemm_wgmma_128x128_by_112"),
+         lambda: gemm(250, 784, 72, t="f16", b_columns=True, out="f16", epilogue="bias_relu").with_constant_sizes().on(2).launching("gemm_wgmma_128x128_by_112"),
+         lambda: gemm(130, 200, 64, t="bf16").with_constant_sizes().on(2).launching("gemm_wgmma_128x128_by_112"),
+         lambda: gemm(70, 136, 200, t="f16", b_columns=True).with_constant_sizes().on(4).launching("gemm_wgmma_64x96_by_80"),
          # A deep product of few tiles is cut in depth.
          lambda: gemm(70, 72, 4200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
          lambda: gemm(20, 40, 2560, batch=2, t="f16", out="f16"),

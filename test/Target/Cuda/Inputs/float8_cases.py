@@ -173,7 +173,7 @@ WGMMA = [_g(70, 72, 208, epilogue="rounded"), _g(200, 136, 128, formats=MIXED), 
          lambda: float8_gemm(70, 72, 4800, epilogue="scaled").launching("gemm_wgmma_64x64_parts", "gemm_sum_parts"),
          lambda: float8_gemm(1090, 1024, 144, epilogue="scaled").on(8).launching("gemm_wgmma_128x128"),
          lambda: float8_gemm(2890, 192, 64, epilogue="rounded").on(8).launching("gemm_wgmma_128x192"),
-         lambda: float8_gemm(1000, 304, 304, b_columns=False).on(1).launching("gemm_align", "gemm_wgmma_128x192")]
+         lambda: float8_gemm(1000, 304, 304, b_columns=False).on(1).launching("gemm_align", "gemm_wgmma_128x192_by_160")]
 WINDOWS = [_w(2, 32, 40, (9, 7), (3, 3), pads=1), _w(1, 48, 24, (11, 9), (3, 3), stride=2, pads=1, formats=MIXED), _w(2, 12, 20, (8, 7), (3, 3), pads=1),
            _w(2, 64, 72, (7, 7), (1, 1)), _w(2, 128, 40, (9, 7), (3, 3), pads=1)]
 CASTS = [lambda f=f, s=s, e=e: to_float8(f, s, e) for f in TYPES for s in (False, True) for e in (0, 1000)]
