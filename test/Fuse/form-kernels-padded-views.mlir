@@ -22,3 +22,17 @@ func.func @pool(%x: tensor<3x?xf32, #lathe.dims<"3", "n">>) -> tensor<3x?xf32, #
   %4 = lathe.max %2, %3 : tensor<3x?xf32, #lathe.dims<"3", "n.div.2">>
   return %4 : tensor<3x?xf32, #lathe.dims<"3", "n.div.2">>
 }
+
+// A window of one line whose first place lies two lines apart from the image reads the border alone: nothing is left to ask, and no image to read.
+// CHECK-LABEL: func.func @outside(
+// CHECK: kernel.generic
+// CHECK-NOT: kernel.load %arg1
+// CHECK-NOT: arith.cmpi
+// CHECK: kernel.store
+func.func @outside(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
+  %border = lathe.constant dense<3.0> : tensor<f32>
+  %0 = lathe.pad %x, %border low ["1", "0"] high ["0", "0"] : tensor<1x8xf32>, tensor<f32> -> tensor<2x8xf32>
+  %1 = lathe.slice %0 starts ["0", "0"] steps [2, 1] : tensor<2x8xf32> -> tensor<1x8xf32>
+  %2 = lathe.exp %1 : tensor<1x8xf32>
+  return %2 : tensor<1x8xf32>
+}

@@ -144,3 +144,24 @@ func.func @image(%x: tensor<1x10x22x32xui8>, %w: tensor<64x32x3x3xi8>) {
   }
   return
 }
+
+// Rows that lie side by side in the results are in the lanes from the beginning: nothing is transposed, and a column's word is in all lanes.
+// AVX512-LABEL: side_by_side_avx512vnni.body:
+// AVX512: vpbroadcastd {{.*}}%zmm
+// AVX512-NEXT: vpdpbusd
+// AVX512-NOT: {{vunpck|vshufps|vpermt2}}
+// AVX512-LABEL: side_by_side_avx512vnni_plan:
+func.func @lines(%x: tensor<8x96xui8>, %w: tensor<8x8xi8>) {
+  %0 = kernel.generic reduction @side_by_side axes(m = "96", n = "8", k = "8")
+      ins(%x, %w : tensor<8x96xui8>, tensor<8x8xi8>) outs(tensor<8x96xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
+    %1 = kernel.load %a["96*k + m"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["8*k + n"] {packed} : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["k"] : i32
+    kernel.store %6, %o["96*n + m"] : i32, !kernel.ref<i32>
+  }
+  return
+}

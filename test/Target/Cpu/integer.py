@@ -122,6 +122,8 @@ def pairs(variant):
 
 
 IMAGES = (5, 33, 9, 21, 3, 1, 1), (4, 8, 13, 40, 3, 2, 1), (3, 40, 8, 30, 3, 1, 2), (16, 16, 7, 7, 1, 1, 1), (9, 17, 20, 5, 2, 2, 1), (37, 33, 6, 11, 3, 1, 1)
+# Places in the lanes: lines that fill vectors, lines end to end, one that is longer than the sums have room, two phases of places.
+PLACES = (3, 70, 9, 32, 3, 1, 1), (6, 9, 3, 300, 3, 1, 1), (3, 20, 21, 48, 3, 2, 1), (5, 8, 30, 20, 3, 1, 1), (2, 33, 11, 61, 5, 2, 2), (7, 12, 40, 9, 1, 2, 1)
 # Channels that fill steps of the matrix unit, alone or in a line of taps; lines of a part of a tile, of two tiles, of several.
 FULL_IMAGES = (37, 33, 6, 11, 3, 1, 1), (64, 48, 9, 7, 3, 1, 1), (32, 40, 13, 70, 3, 2, 1), (64, 16, 8, 30, 3, 1, 2), (128, 9, 20, 5, 2, 2, 1)
 
@@ -166,6 +168,23 @@ def convolutions(variant, last, signed, cases=IMAGES):
             if last:
                 a, want = (np.ascontiguousarray(x.transpose(0, 2, 3, 1)) for x in (a, want))
             check(f'{variant} convolution {c}->{o} {h}x{w} kernel {kernel_size} stride {stride} x{images} last {last}', kernel, [a, packed], [images], want)
+
+
+def columns_of_rows(variant):
+    """Rows of a product that lie side by side in the results: of all signs, packed and not, as many as fill vectors or not, known or found in a run."""
+    for k, n, signs in ((6, 72, (False, True)), (21, 33, (True, True)), (40, 9, (False, False)), (3, 5, (True, False))):
+        for packed in (False, True)[:1 + signs[1]]:  # constants are made signed
+            for known in (0, 48, 193):
+                rows = known or 'mm'
+                body = product(f'{rows}*k + m', f'{n}*k + n', signs, 'k', 'packed' if packed else '') + f'''
+                    %e = kernel.load %in2["n"] : !kernel.ref<i32> -> i32
+                    %y = arith.addi %c, %e : i32
+                    kernel.store %y, %out0["{rows}*n + m"] : i32, !kernel.ref<i32>\n'''
+                kernel = Kernel(f'reduction @x axes(m = "{rows}", n = "{n}", k = "{k}") {{ {body} }}', ['i8', 'i8', 'i32'], ['i32'], variant)
+                for m in (known,) if known else (1, 9, 48, 100, 193):
+                    a, b, e = integers((k, m), signs[0]), integers((k, n), signs[1]), rng.integers(-9, 9, n).astype(np.int32)
+                    want = (b.T.astype(np.int32) @ a.astype(np.int32) + e[:, None]).astype(np.int32)
+                    check(f'{variant} columns of {m} rows {signs} {k}x{n} packed {packed}', kernel, [a, words(b, k) if packed else b, e], [] if known else [m], want)
 
 
 def groups(variant):
@@ -272,7 +291,8 @@ for variant in byte_variants():
         continue
     pairs(variant)
     for last, signed in ((False, False), (True, False), (True, True)):
-        convolutions(variant, last, signed)
+        convolutions(variant, last, signed, IMAGES if last else IMAGES + PLACES)
+    columns_of_rows(variant)
     groups(variant)
     for signed in (False, True):
         single_channels(variant, signed)

@@ -82,9 +82,12 @@ Value cpu::dotBytes(VectorBuilder &v, ByteForm form, Value acc, const ByteWords 
   llvm_unreachable("no form");
 }
 
-Value cpu::dotBytes(VectorBuilder &v, Value acc, Value rows, Value columns) {
+Value cpu::dotBytes(VectorBuilder &v, Value acc, Value rows, Value columns, int64_t only) {
   ByteForm form = schedule::byteForm(v.target, false);
-  return dotBytes(v, form, acc, ByteWords::of(v, form, rows, false), ByteWords::of(v, form, columns, true));
+  ByteWords x = ByteWords::of(v, form, rows, false), y = ByteWords::of(v, form, columns, true);
+  if (form == ByteForm::Halves && only == 1)
+    return v.b.create<arith::AddIOp>(v.loc, acc, addPairs(v, x.even, y.even));
+  return dotBytes(v, form, acc, x, y);
 }
 
 //===----------------------------------------------------------------------===//

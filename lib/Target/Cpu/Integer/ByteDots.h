@@ -24,7 +24,8 @@ struct ByteWords {
 
 /// acc + the four products in each word of 32 bits: `rows` unsigned bytes, `columns` signed ones.
 mlir::Value dotBytes(VectorBuilder &v, schedule::ByteForm form, mlir::Value acc, const ByteWords &rows, const ByteWords &columns);
-mlir::Value dotBytes(VectorBuilder &v, mlir::Value acc, mlir::Value rows, mlir::Value columns);
+/// `only`: of all columns no byte but the first so many is other than zero.
+mlir::Value dotBytes(VectorBuilder &v, mlir::Value acc, mlir::Value rows, mlir::Value columns, int64_t only = quad);
 
 /// x[2i] * y[2i] + x[2i + 1] * y[2i + 1] of 16-bit lanes, in 32 bits.
 mlir::Value addPairs(VectorBuilder &v, mlir::Value x, mlir::Value y);

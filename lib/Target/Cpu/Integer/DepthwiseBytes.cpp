@@ -18,6 +18,7 @@
 #include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <functional>
 
 using namespace mlir;
 using namespace lathe;
@@ -62,7 +63,7 @@ private:
   void copyLines(const BodyEmitter &point, Value firstLine, Value lines);
   void copyLine(const BodyEmitter &at, Value line);
   void copyByte(const BodyEmitter &at, Value line, Value place);
-  void copyBytes(const BodyEmitter &at, Value line, Value place, unsigned count, Value mask, bool inside);
+  void copyBytes(const BodyEmitter &at, Value line, Value place, unsigned count, Value mask, std::optional<bool> inside = {});
   void copyMasked(const BodyEmitter &at, Value line, Value places);
   void copyBetween(const BodyEmitter &at, Value line, Value places);
   void readFilter(const BodyEmitter &point);
@@ -158,11 +159,11 @@ void ByteLinesEmitter::copyByte(const BodyEmitter &at, Value line, Value place) 
   store(shape.imageSigned ? withOtherSign(v, byte) : byte, byteAt(line, place));
 }
 
-void ByteLinesEmitter::copyBytes(const BodyEmitter &at, Value line, Value place, unsigned count, Value mask, bool inside) {
+void ByteLinesEmitter::copyBytes(const BodyEmitter &at, Value line, Value place, unsigned count, Value mask, std::optional<bool> inside) {
   BodyEmitter here = at;
   here.bindLane(laneOf(f.info, shape.x()), place, count, mask);
   if (inside)
-    borders.hold(here);
+    borders.hold(here, *inside);
   Value bytes = here.emitLanes(shape.image);
   store(shape.imageSigned ? withOtherSign(v, bytes) : bytes, byteAt(line, place));
 }
@@ -175,24 +176,33 @@ void ByteLinesEmitter::copyMasked(const BodyEmitter &at, Value line, Value place
     Value last = v.add(place, count - 1), all = v.b.create<arith::AndIOp>(v.loc, isInside(place), isInside(last));
     all = v.b.create<arith::AndIOp>(v.loc, all, v.less(last, places));
     v.ifThen(all, [&] { copyBytes(at, line, place, count, {}, true); },
-             [&] { copyBytes(at, line, place, count, v.firstLanes(v.sub(places, place), count), false); });
+             [&] { copyBytes(at, line, place, count, v.firstLanes(v.sub(places, place), count)); });
   });
 }
 
-/// Where a masked byte is a branch: what lies outside goes byte by byte, and what is between in whole vectors, the last of which overlaps the one before.
+/// Where a masked byte is a branch: what lies outside goes in vectors that reach over their ends, where other bytes follow or none are, and what is
+/// between in whole vectors, the last of which overlaps the one before.
 void ByteLinesEmitter::copyBetween(const BodyEmitter &at, Value line, Value places) {
   auto [first, end] = borders.insideOf(at, laneOf(f.info, shape.x()), places);
   auto bytes = [&](Value from, Value to) { v.loop(from, to, 1, [&](Value place) { copyByte(at, line, place); }); };
-  bytes(v.i(0), first);
-  bytes(end, places);
+  auto outside = [&](Value from, Value to) {
+    if (borders.all().size() != 1)
+      return bytes(from, to);
+    v.loop(from, to, v.lanes, [&](Value place) { copyBytes(at, line, place, v.lanes, {}, false); });
+  };
+  outside(v.i(0), first);
   Value from = first, last = end;
   auto vectors = [&](unsigned count) {
     v.loop(from, last, count, [&](Value place) { copyBytes(at, line, v.min(place, v.sub(last, count)), count, {}, true); });
   };
-  Value count = v.sub(last, from);
-  unsigned few = v.lanes, many = v.target.vectorBytes;
-  v.ifThen(v.less(count, v.i(few)), [&] { bytes(from, last); },
-           [&] { v.ifThen(v.less(count, v.i(many)), [&] { vectors(few); }, [&] { vectors(many); }); });
+  // The widest that the bytes fill, down to a word.
+  std::function<void(unsigned)> copy = [&](unsigned many) {
+    if (many < quad)
+      return bytes(from, last);
+    v.ifThen(v.less(v.sub(last, from), v.i(many)), [&] { copy(many > v.lanes ? v.lanes : many / 2); }, [&] { vectors(many); });
+  };
+  copy(v.target.vectorBytes);
+  outside(end, places);
 }
 
 void ByteLinesEmitter::copyLine(const BodyEmitter &at, Value line) {
@@ -301,7 +311,7 @@ void ByteLinesEmitter::emitVectors(const Block &block, Value inBlock, int64_t co
         if (below < 0 || below % dilation || below / dilation >= taps)
           continue;
         words = words ? words : wordsOf(v.add(top, line), place, group);
-        sums[r] = dotBytes(v, sums[r], words, filter[below / dilation * groups() + group]);
+        sums[r] = dotBytes(v, sums[r], words, filter[below / dilation * groups() + group], tapsOf(&shape.x()) - group * quad);
       }
     }
   for (auto [r, sum] : llvm::enumerate(sums))

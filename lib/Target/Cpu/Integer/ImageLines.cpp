@@ -60,6 +60,44 @@ Value ImageBorders::isInside(BodyEmitter &point) const {
   return inside;
 }
 
+/// Calls put(e) for what must not be negative where a border holds.
+static void eachCondition(Value border, function_ref<void(const Expr &)> put) {
+  if (auto both = border.getDefiningOp<arith::AndIOp>()) {
+    eachCondition(both.getLhs(), put);
+    return eachCondition(both.getRhs(), put);
+  }
+  using P = arith::CmpIPredicate;
+  auto compare = border.getDefiningOp<arith::CmpIOp>();
+  Expr apart = lower::indexOf(compare.getLhs()) - lower::indexOf(compare.getRhs());
+  P predicate = compare.getPredicate();
+  bool isLess = predicate == P::slt || predicate == P::sle, isStrict = predicate == P::slt || predicate == P::sgt;
+  put((isLess ? Expr(0) - apart : apart) - Expr(isStrict));
+}
+
+/// Where every condition is linear along the line, its ends follow from divisions; nothing otherwise.
+std::optional<std::pair<Value, Value>> ImageBorders::solve(const BodyEmitter &line, const std::string &lane, Value places) const {
+  SmallVector<std::pair<int64_t, Expr>> conditions; // step * place + rest >= 0
+  for (Value border : borders)
+    eachCondition(border, [&](const Expr &e) {
+      std::optional<Expr::Linear> linear = e.linearIn(lane);
+      std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
+      conditions.push_back({step.value_or(0), step ? linear->rest : Expr::unknown()});
+    });
+  if (llvm::any_of(conditions, [](auto &c) { return c.second.isUnknown(); }))
+    return std::nullopt;
+  BodyEmitter at = line;
+  Value first = v.i(0), end = places;
+  for (auto &[step, rest] : conditions) {
+    Value left = at.emitExpr(rest);
+    if (step > 0)
+      first = v.max(first, v.ceilDiv(v.max(v.sub(v.i(0), left), v.i(0)), step));
+    else
+      end = v.min(end, v.select(v.less(left, v.i(0)), v.i(0), step ? v.add(v.div(v.max(left, v.i(0)), -step), 1) : places));
+  }
+  first = v.min(first, places);
+  return std::pair(first, v.max(first, end));
+}
+
 /// From a place on, step by step, while it lies outside; not past the last one.
 Value ImageBorders::walk(const BodyEmitter &line, const std::string &lane, Value from, Value last, int64_t step) const {
   auto more = [&](OpBuilder &, Location, ValueRange place) {
@@ -76,11 +114,13 @@ Value ImageBorders::walk(const BodyEmitter &line, const std::string &lane, Value
 std::pair<Value, Value> ImageBorders::insideOf(const BodyEmitter &line, const std::string &lane, Value places) const {
   if (borders.empty())
     return {v.i(0), places};
+  if (auto solved = solve(line, lane, places))
+    return *solved;
   Value first = walk(line, lane, v.i(0), places, 1);
   return {first, walk(line, lane, places, first, -1)};
 }
 
-void ImageBorders::hold(BodyEmitter &point) const {
+void ImageBorders::hold(BodyEmitter &point, bool inside) const {
   for (Value border : borders)
-    point.bindValue(border, v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true)));
+    point.bindValue(border, v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(inside)));
 }

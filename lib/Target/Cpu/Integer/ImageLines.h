@@ -30,10 +30,11 @@ public:
     line.bindAxis(lane, place);
     return isInside(line);
   }
-  /// The point lies inside, whose axes are all bound: one that is bound again is asked again.
-  void hold(lower::BodyEmitter &point) const;
+  /// The point lies inside, whose axes are all bound: one that is bound again is asked again. Or outside, of the one border that there is.
+  void hold(lower::BodyEmitter &point, bool inside = true) const;
 
 private:
+  std::optional<std::pair<mlir::Value, mlir::Value>> solve(const lower::BodyEmitter &line, const std::string &lane, mlir::Value places) const;
   mlir::Value walk(const lower::BodyEmitter &line, const std::string &lane, mlir::Value from, mlir::Value last, int64_t step) const;
 
   VectorBuilder &v;
