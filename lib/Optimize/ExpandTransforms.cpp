@@ -87,6 +87,8 @@ void ExpandTransformsPass::expand(FftOp op, const shape::Facts &facts) {
   outer.truncate(rank - 2);
   FourierTransform t{Expr(int64_t(op.getLength())), op.getInverse(), resultOf(op)};
   t.whole = whole;
+  // Of what another transform reads, places of its own axis are to lie side by side.
+  t.partsLast = parts == rank - 1 && axis == rank - 2 && llvm::none_of(op->getUsers(), llvm::IsaPred<FftOp>);
   if (op.getScale())
     t.scale = op.getScale()->convertToDouble();
   Value y = fourier(g, g.reshape(x, {facts.simplify(shape::product(outer)), dims[rank - 2], dims[rank - 1]}), t);

@@ -1,9 +1,12 @@
 // RUN: lathe-opt %s --lathe-expand-transforms | FileCheck %s --check-prefix=STAGES --implicit-check-not=lathe.fft
 // RUN: lathe-opt %s "--lathe-expand-transforms=whole=true" | FileCheck %s --check-prefix=WHOLE
 
-// 1024 = 32 * 32: two products. As one kernel it stays what it is.
+// 1024 = 16 * 8 * 8: three products, of which the last one has a column for each part of a frequency, as they lie in the result. As one kernel it stays
+// what it is.
 // STAGES-LABEL: @short
-// STAGES-COUNT-2: lathe.contract
+// STAGES: lathe.contract {{.*}}tensor<2x16x2x16xf32> ->
+// STAGES: lathe.contract {{.*}}tensor<2x8x2x8xf32>,
+// STAGES: lathe.contract {{.*}}tensor<2x8x8x2xf32> ->
 // STAGES-NOT: lathe.contract
 // WHOLE-LABEL: @short
 // WHOLE: lathe.fft %arg0 axis 1 parts 2 length 1024 : tensor<?x1024x2xf32

@@ -1,6 +1,6 @@
 //===- Fourier.cpp - Discrete Fourier transforms ----------------------------===//
 //
-// A length is split into factors of at most 32. With n = a * b, and the places i * b + j (i < a, j < b): a small
+// A length is split into factors of at most 16. With n = a * b, and the places i * b + j (i < a, j < b): a small
 // transform over i for each j, a product with roots of unity (the twiddles), and what is left is a transform of length
 // b over j for each of the first's a frequencies. Frequencies found so far stand behind j, the newer ones in front of
 // the older, so that the last stage leaves all of them in order and nothing is permuted on the way (Stockham). A small
@@ -30,7 +30,7 @@ using shape::Expr;
 
 namespace {
 
-constexpr int64_t largestRadix = 32, largestDirect = 64;
+constexpr int64_t largestRadix = 16, largestDirect = 64;
 constexpr double pi = 3.14159265358979323846264338327950288;
 
 using Number = std::complex<double>;
@@ -85,8 +85,8 @@ std::vector<int64_t> radicesOf(int64_t n) {
 
 class Fourier {
 public:
-  Fourier(GraphBuilder &g, Value x, bool inverse, bool whole = false)
-      : g(g), element(elementOf(x)), batch(dimsOf(x)[0]), inverse(inverse), inKernels(whole) {}
+  Fourier(GraphBuilder &g, Value x, const FourierTransform &t)
+      : g(g), element(elementOf(x)), batch(dimsOf(x)[0]), inverse(t.inverse), inKernels(t.whole), partsLast(t.partsLast) {}
   Value all(Value x, int64_t n, double scale, bool onlyReal = false);
   Value half(Value x, int64_t n, double scale, bool whole);
   Value packed(Value x, int64_t n, double scale);
@@ -105,7 +105,7 @@ private:
   };
   Number unit(int64_t turns, int64_t of) const { return inverse ? rootOfUnity(turns, of) : std::conj(rootOfUnity(turns, of)); }
   Value constant(ArrayRef<int64_t> dims, llvm::function_ref<double(ArrayRef<int64_t>)> at);
-  Value matrix(const Stage &s, int64_t frequencies, double scale, bool onlyReal);
+  Value matrix(const Stage &s, int64_t frequencies, double scale, bool onlyReal, bool partsLast = false);
   Value times(Value x, ArrayRef<int64_t> dims, llvm::function_ref<Number(ArrayRef<int64_t>)> at, bool conjugated = false);
   Value stage(Value x, const Stage &s, int64_t frequencies, double scale, bool onlyReal);
   Value stages(Value x, ArrayRef<int64_t> radices, int64_t rest, int64_t found, bool onlyReal);
@@ -123,6 +123,7 @@ private:
   Expr batch;
   bool inverse;
   bool inKernels; ///< transforms that kernels hold, no stages
+  bool partsLast; ///< of the last stage: a column of its matrix for each part
 };
 
 } // namespace
@@ -151,11 +152,13 @@ Value Fourier::constant(ArrayRef<int64_t> dims, llvm::function_ref<double(ArrayR
                                 cast<ElementsAttr>(DenseResourceElementsAttr::get(type, "roots", std::move(blob))));
 }
 
-/// [parts, radix, 2, frequencies]: the matrix of complex products with roots of unity.
-Value Fourier::matrix(const Stage &s, int64_t frequencies, double scale, bool onlyReal) {
-  return constant({s.parts, s.radix, onlyReal ? 1 : 2, frequencies}, [&](ArrayRef<int64_t> at) {
-    Number w = unit(at[1] * at[3], s.radix) * scale;
-    return at[0] == at[2] ? w.real() : at[0] == 0 ? w.imag() : -w.imag();
+/// [parts, radix, 2, frequencies]: the matrix of complex products with roots of unity. Or [parts, radix, frequencies, 2].
+Value Fourier::matrix(const Stage &s, int64_t frequencies, double scale, bool onlyReal, bool partsLast) {
+  int64_t parts = onlyReal ? 1 : 2;
+  return constant({s.parts, s.radix, partsLast ? frequencies : parts, partsLast ? parts : frequencies}, [&](ArrayRef<int64_t> at) {
+    int64_t part = at[partsLast ? 3 : 2], frequency = at[partsLast ? 2 : 3];
+    Number w = unit(at[1] * frequency, s.radix) * scale;
+    return at[0] == part ? w.real() : at[0] == 0 ? w.imag() : -w.imag();
   });
 }
 
@@ -189,6 +192,10 @@ Value Fourier::stage(Value x, const Stage &s, int64_t frequencies, double scale,
     y = g.contract(reshaped(x, {batch, Expr(s.parts), Expr(s.radix), Expr(s.rest)}),
                    matrix(s, frequencies, scale, onlyReal), {}, {}, {1, 2}, {0, 1});
     y = g.transpose(y, {0, 2, 1, 3});
+  } else if (s.rest == 1 && partsLast) {
+    y = g.contract(reshaped(x, {batch, Expr(s.parts), Expr(s.radix), Expr(s.found)}), matrix(s, frequencies, scale, onlyReal, /*partsLast=*/true), {}, {},
+                   {1, 2}, {0, 1}); // [batch, found, frequencies, 2]
+    y = g.transpose(reshaped(y, {batch, Expr(1), Expr(s.found), Expr(frequencies), Expr(onlyReal ? 1 : 2)}), {0, 4, 1, 3, 2});
   } else {
     Value places = reshaped(x, {batch, Expr(s.parts), Expr(s.radix), Expr(s.rest * s.found)});
     y = g.contract(matrix(s, frequencies, scale, onlyReal), places, {}, {}, {0, 1},
@@ -273,6 +280,7 @@ Value Fourier::conjugate(Value x) {
 Value Fourier::packed(Value x, int64_t n, double scale) {
   int64_t pairs = n / 2;
   Value z = g.transpose(reshaped(x, {batch, Expr(pairs), Expr(2)}), {0, 2, 1});
+  partsLast = false; // each part is read as it lies, and that of the mirror image
   z = all(z, pairs, scale);
   if (inKernels)
     return folded(z, n);
@@ -342,6 +350,7 @@ Value Fourier::unpacked(Value x, int64_t n, double scale) {
   auto factor = [&](int64_t k, double sign) { return 1.0 + sign * Number(0, 1) * unit(k + 1, n); };
   Value middle = withMirror(x, inner, factor);
   Value first = realPair(g.add(realAt(0), realAt(pairs)), g.sub(realAt(0), realAt(pairs)));
+  partsLast = true;
   Value z = all(g.concat({first, middle}, 2), pairs, scale);
   return reshaped(g.transpose(z, {0, 2, 1}), {batch, Expr(1), Expr(n)});
 }
@@ -453,7 +462,7 @@ static Value transformOfOne(GraphBuilder &g, Value x, FourierResult result, doub
 }
 
 Value ir::fourier(GraphBuilder &g, Value x, const FourierTransform &t) {
-  Fourier f(g, x, t.inverse, t.whole);
+  Fourier f(g, x, t);
   std::optional<int64_t> n = t.length.constant();
   if (!n)
     return t.onHost ? f.onHost(x, t) : f.product(x, t);

@@ -26,6 +26,7 @@ struct FourierTransform {
   std::optional<double> scale = std::nullopt; ///< what everything is multiplied with
   bool onHost = true;                         ///< where the length is open: by a function of the runtime
   bool whole = false;                         ///< of lathe.fft that a kernel holds, where the length is constant
+  bool partsLast = false;                     ///< of stages: in what the result becomes the parts lie side by side, and the places follow one another
 };
 
 /// Over the last dimension of x [batch, 1 or 2, m], of f32 or f64: m is the length, or length / 2 + 1 for

@@ -43,6 +43,8 @@ private:
   Expr extentOf(std::optional<unsigned> axis) const { return axis ? f.info.extents[*axis] : Expr(1); }
   int64_t tapsOf(const Slide *s) const { return s ? *extentOf(s->tap).constant() : 1; }
   int64_t groups() const { return (tapsOf(&shape.x()) + quad - 1) / quad; } ///< of taps, in a line
+  bool isColumnApart() const;
+  int64_t groupsOfLine() const { return groups() - isColumnApart(); }
   Expr width() const { return extentOf(shape.x().row); }
   Expr height() const { return shape.y() ? extentOf(shape.y()->row) : Expr(1); }
   Expr places() const { return spanOf(f.info, shape.x(), width()); }
@@ -66,7 +68,12 @@ private:
   void copyBytes(const BodyEmitter &at, Value line, Value place, unsigned count, Value mask, std::optional<bool> inside = {});
   void copyMasked(const BodyEmitter &at, Value line, Value places);
   void copyBetween(const BodyEmitter &at, Value line, Value places);
+  struct Tap {
+    int64_t y, x;
+  };
+  Value wordOfTaps(const BodyEmitter &point, ArrayRef<std::optional<Tap>> taps, Value &all);
   void readFilter(const BodyEmitter &point);
+  void addColumn(Value top, Value place, MutableArrayRef<Value> sums);
   /// An item's lines of results.
   struct Block {
     BodyEmitter point; ///< all other axes are bound
@@ -88,7 +95,8 @@ private:
   int64_t linesOfVector = 1;
   Value pitchBytes, widthValue;
   Value start; ///< what sums begin with
-  Values filter;                       ///< words of taps, splat, line by line
+  Values filter;       ///< words of taps, splat, line by line
+  Values columnFilter; ///< of a column apart, four lines in a word
 };
 } // namespace
 
@@ -228,31 +236,53 @@ void ByteLinesEmitter::copyLines(const BodyEmitter &point, Value firstLine, Valu
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Taps past the last one of a line are 0. What is taken off signed bytes of the image, so that they have no signs, is 128 times all taps.
-void ByteLinesEmitter::readFilter(const BodyEmitter &point) {
+/// Four taps in a word (i32), 0 where there is none: `all` becomes the sum of them, too.
+Value ByteLinesEmitter::wordOfTaps(const BodyEmitter &point, ArrayRef<std::optional<Tap>> taps, Value &all) {
   Type i32 = v.b.getI32Type();
   auto number = [&](int64_t x) { return v.b.create<arith::ConstantOp>(v.loc, v.b.getI32IntegerAttr(x)).getResult(); };
-  Value all = number(0);
+  Value word = number(0);
+  for (auto [j, tap] : llvm::enumerate(taps)) {
+    if (!tap)
+      continue;
+    BodyEmitter at = point;
+    if (shape.y() && shape.y()->tap)
+      at.bindAxis(f.info.axes[*shape.y()->tap], v.i(tap->y));
+    if (shape.x().tap)
+      at.bindAxis(f.info.axes[*shape.x().tap], v.i(tap->x));
+    Value byte = at.emit(shape.weight);
+    all = v.b.create<arith::AddIOp>(v.loc, all, v.b.create<arith::ExtSIOp>(v.loc, i32, byte));
+    Value bits = v.b.create<arith::ShLIOp>(v.loc, v.b.create<arith::ExtUIOp>(v.loc, i32, byte), number(8 * j));
+    word = v.b.createOrFold<arith::OrIOp>(v.loc, word, bits);
+  }
+  return word;
+}
+
+/// Taps past the last one of a line are 0. What is taken off signed bytes of the image, so that they have no signs, is 128 times all taps.
+void ByteLinesEmitter::readFilter(const BodyEmitter &point) {
+  Value all = v.b.create<arith::ConstantOp>(v.loc, v.b.getI32IntegerAttr(0));
+  auto splat = [&](ArrayRef<std::optional<Tap>> taps) { return v.b.create<vector::SplatOp>(v.loc, wordOfTaps(point, taps, all), v.intVec).getResult(); };
+  int64_t rows = tapsOf(shape.y()), columns = tapsOf(&shape.x());
   filter.clear();
-  for (int64_t ky = 0; ky < tapsOf(shape.y()); ++ky)
-    for (int64_t group = 0; group < groups(); ++group) {
-      Value word = number(0);
-      for (int64_t j = 0; j < quad && group * quad + j < tapsOf(&shape.x()); ++j) {
-        BodyEmitter at = point;
-        if (shape.y() && shape.y()->tap)
-          at.bindAxis(f.info.axes[*shape.y()->tap], v.i(ky));
-        if (shape.x().tap)
-          at.bindAxis(f.info.axes[*shape.x().tap], v.i(group * quad + j));
-        Value byte = at.emit(shape.weight);
-        all = v.b.create<arith::AddIOp>(v.loc, all, v.b.create<arith::ExtSIOp>(v.loc, i32, byte));
-        Value bits = v.b.create<arith::ShLIOp>(v.loc, v.b.create<arith::ExtUIOp>(v.loc, i32, byte), number(8 * j));
-        word = v.b.createOrFold<arith::OrIOp>(v.loc, word, bits);
-      }
-      filter.push_back(v.b.create<vector::SplatOp>(v.loc, word, v.intVec));
+  for (int64_t ky = 0; ky < rows; ++ky)
+    for (int64_t group = 0; group < groupsOfLine(); ++group) {
+      SmallVector<std::optional<Tap>> taps(quad);
+      for (int64_t j = 0; j < quad && group * quad + j < columns; ++j)
+        taps[j] = Tap{ky, group * quad + j};
+      filter.push_back(splat(taps));
     }
+  columnFilter.clear();
+  for (int64_t first = 0; isColumnApart() && first < rows; first += quad) {
+    int64_t last = std::min(first + quad, rows) - 1;
+    SmallVector<std::optional<Tap>> taps(quad);
+    for (int64_t ky = first; ky <= last; ++ky)
+      taps[quad - 1 - (last - ky)] = Tap{ky, columns - 1};
+    columnFilter.push_back(splat(taps));
+  }
   start = v.intSplat(0);
-  if (shape.imageSigned)
-    start = v.b.create<vector::SplatOp>(v.loc, v.b.create<arith::MulIOp>(v.loc, all, number(-128)), v.intVec);
+  if (shape.imageSigned) {
+    Value shift = v.b.create<arith::ConstantOp>(v.loc, v.b.getI32IntegerAttr(-128));
+    start = v.b.create<vector::SplatOp>(v.loc, v.b.create<arith::MulIOp>(v.loc, all, shift), v.intVec);
+  }
 }
 
 /// Where a lane's first tap lies, from that of the first lane on, the registers of two lines taken as one behind the other.
@@ -297,6 +327,30 @@ Value ByteLinesEmitter::wordsOf(Value line, Value place, int64_t group) {
   return v.b.create<vector::BitCastOp>(v.loc, v.intVec, v.shuffle(bytes, bytes, taps));
 }
 
+/// Whether the last taps of lines, one of each beyond whole words (5x5), are products of their own: words of four lines below one another, in
+/// which the next line moves up the others. Where four products are no instruction, each of them costs one.
+bool ByteLinesEmitter::isColumnApart() const {
+  const Slide &x = shape.x(), *y = shape.y();
+  return schedule::byteForm(v.target, false) == schedule::ByteForm::Dots && tapsOf(&x) % quad == 1 && tapsOf(&x) > quad && tapsOf(y) > 1 && y->stride == 1 &&
+         y->dilation == 1 && x.stride == 1 && linesOfVector == 1;
+}
+
+void ByteLinesEmitter::addColumn(Value top, Value place, MutableArrayRef<Value> sums) {
+  int64_t taps = tapsOf(shape.y()), count = sums.size();
+  Value column = v.add(place, (tapsOf(&shape.x()) - 1) * shape.x().dilation), words = v.intSplat(0);
+  auto bytes = VectorType::get(v.lanes, v.b.getI8Type());
+  for (int64_t line = 0; line < count + taps - 1; ++line) {
+    Value next = v.b.create<LLVM::LoadOp>(v.loc, bytes, byteAt(v.add(top, line), column), 1);
+    next = v.b.create<arith::ShLIOp>(v.loc, v.b.create<arith::ExtUIOp>(v.loc, v.intVec, next), v.intSplat(8 * (quad - 1)));
+    words = v.b.create<arith::OrIOp>(v.loc, v.b.create<arith::ShRUIOp>(v.loc, words, v.intSplat(8)), next);
+    for (auto [part, weights] : llvm::enumerate(columnFilter)) {
+      int64_t last = std::min<int64_t>((part + 1) * quad, taps) - 1, r = line - last;
+      if (r >= 0 && r < count)
+        sums[r] = dotBytes(v, sums[r], words, weights);
+    }
+  }
+}
+
 /// `count` vectors of results, one below the other, at a vector of places or of whole lines.
 void ByteLinesEmitter::emitVectors(const Block &block, Value inBlock, int64_t count, Value place, Value mask) {
   const Slide *y = shape.y();
@@ -304,16 +358,18 @@ void ByteLinesEmitter::emitVectors(const Block &block, Value inBlock, int64_t co
   Values sums(count, start);
   Value top = v.mul(inBlock, stride);
   for (int64_t line = 0; line <= (count - 1) * step + (taps - 1) * dilation; ++line)
-    for (int64_t group = 0; group < groups(); ++group) {
+    for (int64_t group = 0; group < groupsOfLine(); ++group) {
       Value words;
       for (int64_t r = 0; r < count; ++r) {
         int64_t below = line - r * step;
         if (below < 0 || below % dilation || below / dilation >= taps)
           continue;
         words = words ? words : wordsOf(v.add(top, line), place, group);
-        sums[r] = dotBytes(v, sums[r], words, filter[below / dilation * groups() + group], tapsOf(&shape.x()) - group * quad);
+        sums[r] = dotBytes(v, sums[r], words, filter[below / dilation * groupsOfLine() + group], tapsOf(&shape.x()) - group * quad);
       }
     }
+  if (isColumnApart())
+    addColumn(top, place, sums);
   for (auto [r, sum] : llvm::enumerate(sums))
     storeVector(block, v.add(inBlock, int64_t(r) * linesOfVector), place, mask, sum);
 }
