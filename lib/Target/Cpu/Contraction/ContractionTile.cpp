@@ -2,7 +2,6 @@
 
 #include "ContractionTile.h"
 #include "HalfPairs.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace lathe;

@@ -8,7 +8,6 @@
 #include "lathe/Lower/BodySlices.h"
 #include "lathe/Lower/CodedProduct.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;

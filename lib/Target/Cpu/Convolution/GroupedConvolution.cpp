@@ -2,7 +2,6 @@
 
 #include "GroupedConvolution.h"
 #include "GroupedPatch.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace lathe;

@@ -4,7 +4,6 @@
 #include "../MatrixUnit.h"
 #include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace lathe;

@@ -213,6 +213,7 @@ static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmP
 /// largest ones are for products that have enough of them, and have no room for what sums of floats of 8 bits have besides.
 static std::vector<HopperTile> tilesOf(const BulkProblem &bulk, ArrayRef<const schedule::ProductTile *> tiles) {
   constexpr int64_t manyTiles = 128;
+  bool isNamed = namesTile(bulk.p.shape.info); // a schedule's tile is as it says
   std::vector<HopperTile> out;
   auto mayFill = [&](const schedule::ProductTile &t) {
     return bulk.p.n.constant().value_or(t.columns) >= t.columns && bulk.p.tiles(t.rows, t.columns).constant().value_or(manyTiles) >= manyTiles;
@@ -222,7 +223,7 @@ static std::vector<HopperTile> tilesOf(const BulkProblem &bulk, ArrayRef<const s
     if ((bulk.b.byColumns && t->columns % linesOfChunk) || (isLarge && (!mayFill(*t) || bulk.p.multipliesFloat8())))
       continue;
     HopperTile tile = bulk.p.multipliesFloat8() ? HopperTile::ofFewSums(*t) : HopperTile(*t);
-    if (std::optional<int64_t> n = bulk.p.n.constant())
+    if (std::optional<int64_t> n = bulk.p.n.constant(); n && !isNamed)
       tile = tile.fitted(*n, bulk.b.byColumns ? linesOfChunk : 1);
     bool known = llvm::any_of(out, [&](const HopperTile &o) {
       return std::tie(o.rows, o.columns, o.blocks, o.sharers) == std::tie(tile.rows, tile.columns, tile.blocks, tile.sharers);
