@@ -46,6 +46,13 @@ Value VectorBuilder::apart(Value pointer) {
       .getResult(0);
 }
 
+Value VectorBuilder::opaque(Value vector) {
+  if (target.arch != "x86_64")
+    return vector;
+  return b.create<LLVM::InlineAsmOp>(loc, vector.getType(), vector, "", "=v,0", /*has_side_effects=*/false, /*is_align_stack=*/false,
+                                     LLVM::AsmDialectAttr(), ArrayAttr()).getResult(0);
+}
+
 void VectorBuilder::freeRegisters() {
   if (target.arch != "x86_64" || target.registers >= 32)
     return;
@@ -84,6 +91,10 @@ Value VectorBuilder::loadConverted(Value pointer, Value offset, Type type, Value
   Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(rawVec));
   Value v = b.create<LLVM::MaskedLoadOp>(loc, rawVec, p, mask, ValueRange{zero}, bytesOf(raw));
   return widen(v, type, vec);
+}
+
+Value VectorBuilder::loadPart(Value pointer, Value offset, unsigned count) {
+  return b.create<LLVM::LoadOp>(loc, VectorType::get(count, element), at(pointer, offset), bytesOf(element));
 }
 
 Value VectorBuilder::widen(Value raw, Type from, Type to) {

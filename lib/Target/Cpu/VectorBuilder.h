@@ -63,6 +63,8 @@ public:
   mlir::Value at(mlir::Value pointer, mlir::Value offset) { return at(pointer, offset, element); }
   /// The same pointer, whose relation to others the code generator does not see (what it may alias it does).
   mlir::Value apart(mlir::Value pointer);
+  /// The same vector, of whose making the code generator does not see: of two vectors that are one element spread it makes two.
+  mlir::Value opaque(mlir::Value vector);
   /// What is in vector registers waits in memory from here to its next use. The code generator rather keeps what it took out of outer loops there, and
   /// spills the sums of the loops within; of sixteen registers a micro-kernel needs all.
   void freeRegisters();
@@ -73,6 +75,8 @@ public:
   mlir::Value loadScalar(mlir::Value pointer, mlir::Value offset) { return loadScalar(pointer, offset, element); }
   /// A vector of elements of `type`, converted; with a mask the lanes outside hold zero.
   mlir::Value loadConverted(mlir::Value pointer, mlir::Value offset, mlir::Type type, mlir::Value mask = {});
+  /// `count` elements, fewer than a vector has.
+  mlir::Value loadPart(mlir::Value pointer, mlir::Value offset, unsigned count);
   mlir::Value broadcast(mlir::Value pointer, mlir::Value offset) { return splat(loadScalar(pointer, offset)); }
   void storeScalar(mlir::Value v, mlir::Value pointer, mlir::Value offset);
   /// Requests a line for the caches from `level` outwards.

@@ -44,10 +44,33 @@ void ContractionTile::allowHeightsOf(int64_t count) { addEvenHeights(heights, co
 
 /// Columns per pass over the rows, in vectors: as many as the registers hold.
 unsigned ContractionTile::vectorsFor(unsigned rows, unsigned width) const {
-  unsigned all = width / v.lanes;
+  unsigned all = (width + v.lanes - 1) / v.lanes;
   while (all > 2 && rows * all + (rows > 1 ? all : 1) + spareRegisters(v.target) > v.target.registers)
     all /= 2;
   return all;
+}
+
+Values ContractionTile::zeros(unsigned count, unsigned vectors) {
+  Values sums(count, v.f(0));
+  for (unsigned i = 0; endsInHalf && i < count; ++i)
+    if (isHalf(i % vectors, vectors))
+      sums[i] = narrowed(sums[i], VectorType::get(halfOf(v.lanes), v.element));
+  return sums;
+}
+
+/// The first lanes of a vector, as many as `type` has.
+Value ContractionTile::narrowed(Value vector, Type type) {
+  if (vector.getType() == type)
+    return vector;
+  return v.shuffle(vector, vector, llvm::to_vector(llvm::seq<int64_t>(0, cast<VectorType>(type).getNumElements())));
+}
+
+/// A half of a vector with zeros behind it.
+Value ContractionTile::widened(Value vector) {
+  if (vector.getType() == v.vec)
+    return vector;
+  Value zero = v.b.create<arith::ConstantOp>(v.loc, v.b.getZeroAttr(vector.getType()));
+  return v.shuffle(vector, zero, llvm::to_vector(llvm::seq<int64_t>(0, v.lanes)));
 }
 
 SmallVector<int64_t> ContractionTile::heightsToEmit() const {
@@ -66,7 +89,8 @@ void ContractionTile::emit(const lower::BodyEmitter &base, Value panel, Value ro
 
 void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Value row, unsigned rows, Value depth,
                                Value tile, unsigned width) {
-  unsigned vectors = vectorsFor(rows, width), all = width / v.lanes;
+  unsigned vectors = vectorsFor(rows, width), all = (width + v.lanes - 1) / v.lanes;
+  endsInHalf = width % v.lanes != 0;
   unsigned sets = 1;
   while (rows * vectors * sets < sumsInFlight && sets < unroll)
     sets *= 2;
@@ -80,9 +104,9 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
     }
     if (tileOfRows) // packed from vectors of places, which are constants of outer loops
       v.freeRegisters();
-    Values sums(rows * vectors * sets, v.f(0));
+    Values sums = zeros(rows * vectors * sets, vectors);
     for (unsigned i = 0; sumsBefore && i < rows * vectors; ++i)
-      sums[i] = v.load(sumsBefore, v.add(column, i / vectors * panelColumns + i % vectors * v.lanes));
+      sums[i] = narrowed(v.load(sumsBefore, v.add(column, i / vectors * panelColumns + i % vectors * v.lanes)), sums[i].getType());
     std::optional<Expr> stride = shape.reduced.strideOf(shape.lhs);
     if (rowsInLines.memory) {
       sums = overLines(0, rowsInLines.memory, from, v.i(0), v.div(depth, v.i(pointsFrom(1))), rows, vectors, sums);
@@ -103,7 +127,7 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
         sums[k] = v.addf(sums[k], sums[k + count * live / 2]);
     for (unsigned r = 0; r < rows; ++r)
       for (unsigned q = 0; q < vectors; ++q) {
-        Value sum = sums[r * vectors + q];
+        Value sum = widened(sums[r * vectors + q]);
         takeSums ? takeSums(r, v.add(column, q * v.lanes), sum) : v.store(sum, tile, v.add(column, r * panelColumns + q * v.lanes));
       }
   };
@@ -244,7 +268,8 @@ Values ContractionTile::columnsAt(Value panelRow, unsigned u, unsigned rows, uns
   for (unsigned q = 0; q < vectors; ++q) {
     if (requestsRows(rows) && q * v.lanes % elementsPerLine == 0)
       v.prefetch(panelRow, v.i((u + prefetchRows) * panelColumns + q * v.lanes), panelType);
-    columns.push_back(v.loadConverted(panelRow, v.i(u * panelColumns + q * v.lanes), panelType));
+    Value at = v.i(u * panelColumns + q * v.lanes);
+    columns.push_back(isHalf(q, vectors) ? v.loadPart(panelRow, at, halfOf(v.lanes)) : v.loadConverted(panelRow, at, panelType));
   }
   return columns;
 }
@@ -259,9 +284,9 @@ void ContractionTile::requestPart(Value k, unsigned u, unsigned rows) {
 
 /// Adds a row's element times the columns to its sums.
 void ContractionTile::addProducts(Value element, ArrayRef<Value> columns, MutableArrayRef<Value> sums) {
-  Value spread = v.splat(element);
+  Value spread = endsInHalf && columns.size() > 1 ? v.opaque(v.splat(element)) : v.splat(element);
   for (auto [column, sum] : llvm::zip(columns, sums))
-    sum = pairs ? HalfPairs::dot(v, spread, column, sum) : v.fma(spread, column, sum);
+    sum = pairs ? HalfPairs::dot(v, spread, column, sum) : v.fma(narrowed(spread, sum.getType()), column, sum);
 }
 
 Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value panel, Value count, Value stride, unsigned rows,

@@ -18,8 +18,11 @@ public:
   unsigned maxRows() const;
   /// Makes it at most this.
   void limitRows(unsigned rows) { rowLimit = rows; }
+  /// Whether emit() may be given a width that ends with half a vector. Vectors of 512 bits take two passes through units of 256 on some processors
+  /// (Zen 4), and 24 columns three instead of four.
+  bool takesHalves() const { return v.lanes * 2 == panelColumns && panelType == v.element; }
   /// rows (i64, 1 .. maxRows) rows from flat row `row`, at the batch point `base`, times the first `width` columns of the
-  /// panel, into tile[row][panelColumns]. `depth`: the number of reduced points.
+  /// panel, into tile[row][panelColumns]; behind half a vector come zeros. `depth`: the number of reduced points.
   void emit(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value row, mlir::Value rows, mlir::Value depth,
             mlir::Value tile, unsigned width = panelColumns);
   /// Calls of emit() from here on give a vector of sums, of a row of the tile and a column of the panel, to `taker`, not to their tile; null: to that again.
@@ -79,6 +82,11 @@ private:
   bool mayHave(int64_t elements) const;
   bool requestsRows(unsigned rows) const;
   unsigned vectorsFor(unsigned rows, unsigned width) const;
+  static unsigned halfOf(unsigned lanes) { return lanes / 2; }
+  bool isHalf(unsigned vector, unsigned vectors) const { return endsInHalf && vector + 1 == vectors; }
+  Values zeros(unsigned count, unsigned vectors);
+  mlir::Value narrowed(mlir::Value vector, mlir::Type type);
+  mlir::Value widened(mlir::Value vector);
   llvm::SmallVector<Row> rowsAt(lower::BodyEmitter point, mlir::Value row, unsigned count) const;
   Values sumOver(size_t level, lower::BodyEmitter point, mlir::Value row, mlir::Value panel, unsigned rows, unsigned vectors,
                  Values sums);
@@ -106,6 +114,7 @@ private:
   int64_t tilePitch = 0;
   Lines rowsInLines;
   bool pairs = false;
+  bool endsInHalf = false; ///< the width that is being emitted
   bool prefetched; ///< the panel comes from memory, not from scratch
   std::optional<int64_t> readers;
   unsigned requestingTiles = 4; ///< that request a part of the next panel each

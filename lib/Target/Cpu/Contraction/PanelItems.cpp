@@ -12,6 +12,8 @@ constexpr int64_t fewestItems = 16;
 
 unsigned PanelItems::lastWidth() const {
   unsigned rest = columns % panelColumns, width = v.lanes;
+  if (halves)
+    return rest ? llvm::alignTo(rest, v.lanes / 2) : panelColumns;
   while (width < rest)
     width *= 2;
   return rest ? std::min(width, panelColumns) : panelColumns;

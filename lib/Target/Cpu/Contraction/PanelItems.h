@@ -16,7 +16,8 @@ namespace lathe::cpu {
 
 class PanelItems {
 public:
-  PanelItems(VectorBuilder &v, int64_t columns) : v(v), columns(columns) {}
+  /// `halves`: the last panel may end with half a vector.
+  PanelItems(VectorBuilder &v, int64_t columns, bool halves = false) : v(v), columns(columns), halves(halves) {}
   int64_t count() const { return (columns + panelColumns - 1) / panelColumns; }
   /// Columns of the last panel that are worth computing, where that is less than the panel.
   unsigned lastWidth() const;
@@ -43,6 +44,7 @@ public:
 private:
   VectorBuilder &v;
   int64_t columns;
+  bool halves;
 };
 
 } // namespace lathe::cpu

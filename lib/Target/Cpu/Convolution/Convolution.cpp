@@ -95,7 +95,7 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
     : f(f), shape(shape), product(shape.product), v(f.b, f.loc, f.isa, product.accumulator),
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       tiles(v, product, product.rhsType, shape.direct ? refOf(product.lhsRef) : f.scratch),
-      epilogue(v, product, f.info, body, tiles.maxRows(), /*grouped=*/true), panels(v, shape.columns) {
+      epilogue(v, product, f.info, body, tiles.maxRows(), /*grouped=*/true), panels(v, shape.columns, tiles.takesHalves()) {
   if (!shape.direct)
     byLines = LineRows::of(f.info, shape, v.lanes);
   if (!shape.direct && !byLines && shape.pixelsTogether) {
@@ -245,7 +245,8 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
   const RowGroups &groups = epilogue.rowGroups();
   panels.inWidth(panelIndex, [&](unsigned width) {
     int64_t rest = shape.columns % panelColumns;
-    bool filled = rest == 0 || (width < panelColumns ? rest == width : panels.lastWidth() < panelColumns);
+    bool isLast = width < panelColumns || panels.count() == 1;
+    bool filled = rest == 0 || (isLast ? rest == width && width % v.lanes == 0 : panels.lastWidth() < panelColumns);
     bool takes = (filled || v.target.maskedBytes) && epilogue.takesSums(shape.depth);
     groups.each(v, count, [&](const RowGroups::Part &group) {
       Value from = shape.direct ? v.add(first, group.first) : group.first, row = v.add(first, group.first);
@@ -260,13 +261,14 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
         if (byLines)
           tiles.setLines(byLines->tileAt(v, body, f.scratch, v.add(from, tile.first), v.div(points.first, v.i(strideOf(0)))));
         tiles.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
-          epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums, filled);
+          bool whole = filled || (isLast && *getConstantIntValue(column) + int64_t(v.lanes) <= rest);
+          epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums, whole);
         });
         Value filter = v.at(panel, v.mul(points.first, panelColumns), product.rhsType);
         tiles.emit(body, filter, v.add(from, tile.first), tile.count, points.count, epilogue.bufferAt(tile.first), width);
       });
       if (!takes)
-        epilogue.emit(body, row, group.count, firstColumn, width);
+        epilogue.emit(body, row, group.count, firstColumn, llvm::alignTo(width, v.lanes)); // whole vectors of sums
     });
   });
 }

@@ -77,7 +77,7 @@ static int64_t roundUp(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 WinogradEmitter::WinogradEmitter(KernelFunction &f, const WinogradShape &shape)
     : f(f), shape(shape), product(shape.direct.product), v(f.b, f.loc, f.isa, product.accumulator),
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), tiles(v, product, product.rhsType, f.scratch),
-      epilogue(v, product, f.info, body, 0), panels(v, shape.direct.columns) {
+      epilogue(v, product, f.info, body, 0), panels(v, shape.direct.columns, tiles.takesHalves()) {
   int64_t fit = blockBytes / (4 * shape.places() * shape.depth);
   blockTiles = std::clamp(fit, fewestBlockTiles, mostBlockTiles);
   std::optional<int64_t> all = tileCount().constant(), blocks = blockCount().constant();
@@ -285,7 +285,7 @@ void WinogradEmitter::emitPanel(Value panelIndex, Value first, Value count) {
   Value panel = v.at(f.refs[shape.filter], v.mul(panelIndex, shape.packedPlaces() * shape.depth * panelColumns), product.rhsType);
   panels.inWidth(panelIndex, [&](unsigned width) {
     emitProducts(panel, count, width);
-    eachRun(first, count, [&](const Run &run) { emitResults(run, firstColumn, width); });
+    eachRun(first, count, [&](const Run &run) { emitResults(run, firstColumn, llvm::alignTo(width, v.lanes)); });
   });
 }
 
