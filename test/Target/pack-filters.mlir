@@ -88,3 +88,16 @@ func.func @three(%x: tensor<1x16x3xf32>) -> tensor<1x32x3xf32> {
   %1 = lathe.conv %x, %w strides [1] dilations [1] pads ["1", "1"] groups 1 : tensor<1x16x3xf32>, tensor<32x16x3xf32> -> tensor<1x32x3xf32>
   return %1 : tensor<1x32x3xf32>
 }
+
+// An image that comes with its channels side by side has them innermost in the sum, as one that was moved; few columns are a panel, too, since no vector
+// of pixels is made.
+// CHECK-LABEL: func.func @together
+// CHECK: kernel.pack %{{.*}} {k = 144 : i64, kExtents = array<i64: 3, 3, 16>, kStride = 0 : i64, kStrides = array<i64: 3, 1, 9>, n = 3 : i64, nStride = 144 : i64, panel = 32 : i64} : tensor<3x16x3x3xf32> -> tensor<1x144x32xf32>
+// CHECK: kernel.load %{{.*}}{packed}
+func.func @together(%x: tensor<1x8x8x16xf32>) -> tensor<1x8x8x3xf32> {
+  %w = lathe.constant dense_resource<w> : tensor<3x16x3x3xf32>
+  %1 = lathe.transpose %x [0, 3, 1, 2] : tensor<1x8x8x16xf32> -> !x
+  %2 = lathe.conv %1, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !x, tensor<3x16x3x3xf32> -> tensor<1x3x8x8xf32>
+  %3 = lathe.transpose %2 [0, 2, 3, 1] : tensor<1x3x8x8xf32> -> tensor<1x8x8x3xf32>
+  return %3 : tensor<1x8x8x3xf32>
+}

@@ -88,11 +88,20 @@ def PackFilters : Pass<"lathe-pack-filters", "::mlir::ModuleOp"> {
     ... kernel.load %b["9*c + 576*o + 3*u + v"] {packed, winograd = array<i64: 4, 4>}
     ```
     Where sizes of a run decide, the kernel has both, the second one as its last operand, whose number is `winograd_filter`.
+
+    With a precision panels of f32 that are no tiles' become narrower; in bf16 two neighbouring points of the innermost summed axis lie side by side,
+    [columns / panel][k / 2][panel][2], as machines multiply them, where that axis has an even number of 32 points or more:
+    ```mlir
+    %p = kernel.pack %w {kExtents = array<i64: 64>, n = 48 : i64, panel = 32 : i64, ...} : tensor<48x64xf32> -> tensor<2x32x32x2xbf16>
+    ... %f = kernel.load %b["64*o + c"] {packed} : !kernel.ref<bf16> -> bf16
+    ... arith.extf %f : bf16 to f32
+    ```
   }];
   let options = [Option<"panel", "panel", "int64_t", "32", "Columns of a panel; 0: a row for each column">,
                  Option<"halves", "halves", "bool", "false", "Filters of 16-bit floats too">,
-                 Option<"winograd", "winograd", "bool", "true", "Filters for minimal filtering, where it pays">];
-  let dependentDialects = ["::lathe::kernel::KernelDialect", "::lathe::schedule::ScheduleDialect"];
+                 Option<"winograd", "winograd", "bool", "true", "Filters for minimal filtering, where it pays">,
+                 Option<"precision", "precision", "std::string", "\"\"", "Of other panels: bf16 or f16, where it is not empty">];
+  let dependentDialects = ["::lathe::kernel::KernelDialect", "::lathe::schedule::ScheduleDialect", "::mlir::arith::ArithDialect"];
 }
 
 def UpdateInPlace : Pass<"lathe-update-in-place", "::mlir::ModuleOp"> {

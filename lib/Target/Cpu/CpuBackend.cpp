@@ -51,6 +51,7 @@ public:
     pm.addPass(target::createChannelsLast(images));
     target::PackFiltersOptions filters;
     filters.winograd = !options.directConvolutions;
+    filters.precision = options.precision;
     pm.addPass(target::createPackFilters(filters));
     target::PackWeightsOptions weights;
     weights.precision = options.precision;

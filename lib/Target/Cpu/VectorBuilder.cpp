@@ -46,10 +46,11 @@ Value VectorBuilder::apart(Value pointer) {
       .getResult(0);
 }
 
-Value VectorBuilder::opaque(Value vector) {
+Value VectorBuilder::opaque(Value value) {
   if (target.arch != "x86_64")
-    return vector;
-  return b.create<LLVM::InlineAsmOp>(loc, vector.getType(), vector, "", "=v,0", /*has_side_effects=*/false, /*is_align_stack=*/false,
+    return value;
+  StringRef registers = isa<VectorType>(value.getType()) ? "=v,0" : "=r,0";
+  return b.create<LLVM::InlineAsmOp>(loc, value.getType(), value, "", registers, /*has_side_effects=*/false, /*is_align_stack=*/false,
                                      LLVM::AsmDialectAttr(), ArrayAttr()).getResult(0);
 }
 

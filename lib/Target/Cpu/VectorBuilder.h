@@ -63,8 +63,9 @@ public:
   mlir::Value at(mlir::Value pointer, mlir::Value offset) { return at(pointer, offset, element); }
   /// The same pointer, whose relation to others the code generator does not see (what it may alias it does).
   mlir::Value apart(mlir::Value pointer);
-  /// The same vector, of whose making the code generator does not see: of two vectors that are one element spread it makes two.
-  mlir::Value opaque(mlir::Value vector);
+  /// The same vector or pointer, of whose making the code generator sees nothing: of two vectors that are one element spread it makes two, and what is
+  /// loaded twice it keeps.
+  mlir::Value opaque(mlir::Value value);
   /// What is in vector registers waits in memory from here to its next use. The code generator rather keeps what it took out of outer loops there, and
   /// spills the sums of the loops within; of sixteen registers a micro-kernel needs all.
   void freeRegisters();

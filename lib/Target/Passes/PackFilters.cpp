@@ -12,6 +12,7 @@
 #include "lathe/Lower/WindowEdges.h"
 #include "lathe/Schedule/Windows.h"
 #include "lathe/Target/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
 namespace lathe::target {
@@ -59,6 +60,13 @@ struct Strides {
   }
 };
 
+/// What filters are packed for.
+struct FilterForms {
+  int64_t panel;
+  bool halves, winograd;
+  StringRef precision;
+};
+
 /// What kernels with one filter have in common: the levels of a pyramid have the filter twice where one of them has, in one form.
 struct SharedFilters {
   llvm::DenseMap<Value, int64_t> readers; ///< before any filter is packed
@@ -75,8 +83,8 @@ struct SharedFilters {
 
 class Packer {
 public:
-  Packer(kernel::GenericOp kernel, int64_t panel, bool halves, bool winograd, SharedFilters &shared)
-      : kernel(kernel), info(kernel), panel(panel), halves(halves), winograd(winograd), shared(shared) {}
+  Packer(kernel::GenericOp kernel, const FilterForms &forms, SharedFilters &shared)
+      : kernel(kernel), info(kernel), panel(forms.panel), halves(forms.halves), winograd(forms.winograd), precision(forms.precision), shared(shared) {}
   void run() {
     std::optional<Filter> f = Filter::of(info, halves);
     if (!f || !isWhole(*f))
@@ -96,12 +104,16 @@ private:
   bool isInterleaved(Filter f);
   bool readsPlanes(Filter f);
   bool hasFewPixels(Filter f);
+  bool isTogether(Filter f, unsigned axis);
+  std::optional<unsigned> channelsOf(Filter f);
   void orderAxes(ArrayRef<unsigned> order);
   void putEmptiestFirst(Filter f, SmallVectorImpl<unsigned> &columns, ArrayRef<unsigned> reduced);
   bool permuteFilter(Filter f, ArrayRef<unsigned> columns);
   void markSpans(Filter f, int64_t depth);
   bool isWhole(Filter f);
   bool wantsPanels(Filter f, int64_t depth);
+  RankedTensorType panelType(Filter f, const Strides &k, int64_t columns, bool mayNarrow);
+  void widen(Filter f, Type element);
   void packDense(Filter f);
   /// A way to compute in tiles, and the window in them.
   struct Tiled {
@@ -123,6 +135,7 @@ private:
   BodyInfo info;
   int64_t panel;
   bool halves, winograd;
+  StringRef precision;
   SharedFilters &shared;
 };
 
@@ -298,12 +311,48 @@ void Packer::putEmptiestFirst(Filter f, SmallVectorImpl<unsigned> &columns, Arra
   }
 }
 
+/// Are neighbours along an axis channels of one pixel, in all that the image is made of: side by side, and pixels so many elements apart?
+bool Packer::isTogether(Filter f, unsigned axis) {
+  bool any = false;
+  for (Operation *op : info.ops) {
+    if (!isa<kernel::LoadOp>(op) || op == f.load || !(info.domainOf(op) & f.reduced))
+      continue;
+    for (unsigned a : lower::axesIn(info, f.reduced | f.rows)) {
+      std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[a]);
+      bool zero = linear && linear->coefficient.isZero(), one = linear && linear->coefficient.isOne();
+      if (!linear || !(zero || (a == axis ? one : info.extents[a].isOne() || Expr::divideExactly(linear->coefficient, info.extents[axis]))))
+        return false;
+      any |= a == axis && one;
+    }
+  }
+  return any;
+}
+
+/// The channels of an image that has them side by side beside a window.
+std::optional<unsigned> Packer::channelsOf(Filter f) {
+  for (unsigned a : lower::axesIn(info, f.reduced))
+    if (info.extents[a].constant().value_or(0) > 1 && isTogether(f, a))
+      return a;
+  return std::nullopt;
+}
+
+/// An image that came with its channels side by side has them innermost in the sum, as one has that was moved.
 void Packer::orderColumns() {
   std::optional<Filter> f = Filter::of(info);
-  if (!f || !isWhole(*f) || !f->isDense() || !(isInterleaved(*f) || readsPlanes(*f)))
+  if (!f || !isWhole(*f) || !f->isDense())
     return;
   auto axesOf = [&](AxisSet set) { return llvm::to_vector(lower::axesIn(info, set)); };
   SmallVector<unsigned> columns = axesOf(f->columns), reduced = axesOf(f->reduced), rows = axesOf(lower::allAxes(info) & ~(f->columns | f->reduced));
+  if (!isInterleaved(*f) && !readsPlanes(*f)) {
+    std::optional<unsigned> found = channelsOf(*f);
+    auto channels = found ? llvm::find(reduced, *found) : reduced.end();
+    if (channels == reduced.end() || channels + 1 == reduced.end())
+      return;
+    std::rotate(channels, channels + 1, reduced.end());
+    rows.append(columns);
+    rows.append(reduced);
+    return orderAxes(rows);
+  }
   llvm::stable_sort(columns, [&](unsigned x, unsigned y) {
     return isLarger(resultStep(x).value_or(Expr(0)), resultStep(y).value_or(Expr(0)));
   });
@@ -335,8 +384,10 @@ bool Packer::wantsPanels(Filter f, int64_t depth) {
       lane = a;
       columns *= info.extents[a].constant().value_or(0);
     }
+  // Of pixels that lie apart no vector is made for fewer columns; a vector of these is partly empty.
+  bool apart = panel && channelsOf(f) && llvm::count_if(lower::axesIn(info, f.reduced), [&](unsigned a) { return !info.extents[a].isOne(); }) > 1;
   if (panel && columns < fewestChannels)
-    return false;
+    return apart;
   auto steps = [&](Operation *op, unsigned axis) {
     std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
     return linear && linear->coefficient.isOne();
@@ -349,7 +400,7 @@ bool Packer::wantsPanels(Filter f, int64_t depth) {
         contiguous |= (f.reduced >> a & 1) && steps(op, a) && info.extents[a].constant().value_or(0) >= fewestChannels;
   }
   bool fromLines = depth >= fewestBesideTransposing && readsLines(info, f);
-  return contiguous || (stored && depth <= shortFilter) || fromLines || isInterleaved(f) || hasFewPixels(f);
+  return apart || contiguous || (stored && depth <= shortFilter) || fromLines || isInterleaved(f) || hasFewPixels(f);
 }
 
 void Packer::packDense(Filter f) {
@@ -357,7 +408,7 @@ void Packer::packDense(Filter f) {
   std::optional<Strides> k = Strides::of(info, f.reduced, offset), n = Strides::of(info, f.columns, offset);
   std::optional<int64_t> step = n ? n->single() : std::nullopt;
   bool panels = k && step && wantsPanels(f, k->count);
-  if (!k || !step || (panel && n->count < fewestChannels))
+  if (!k || !step || (panel && n->count < fewestChannels && !panels))
     return;
   if (!panel)
     return panels ? packRows(f, *k, n->count, *step) : void();
@@ -366,13 +417,14 @@ void Packer::packDense(Filter f) {
   OpBuilder b(kernel);
   if (panels && both) {
     markSpans(f, k->count);
-    auto type = RankedTensorType::get({(n->count + panel - 1) / panel, k->count, panel}, b.getF32Type());
+    RankedTensorType type = panelType(f, *k, n->count, /*mayNarrow=*/!tiled);
     direct = b.create<kernel::PackOp>(direct.getLoc(), type, direct, k->count, n->count, 0, *step, panel,
                                       b.getDenseI64ArrayAttr(k->extents), b.getDenseI64ArrayAttr(k->strides));
   }
   if (panels || !both)
     f.load->setAttr("packed", b.getUnitAttr());
   replace(f, both ? direct : tiled);
+  widen(f, ir::elementOf(both ? direct : tiled));
   if (!tiled || !both)
     return;
   // Behind the other operands: their numbers stay.
@@ -380,6 +432,29 @@ void Packer::packDense(Filter f) {
   kernel.getInputsMutable().append(tiled);
   kernel.getBody().front().insertArgument(last, f.load.getRef().getType(), kernel.getLoc());
   f.load->setAttr(kernel::winogradFilterName, b.getI64IntegerAttr(last));
+}
+
+/// Of bf16 two points of the sum lie side by side, which are products of one instruction, or two vectors of f32 under a mask and a shift.
+RankedTensorType Packer::panelType(Filter f, const Strides &k, int64_t columns, bool mayNarrow) {
+  constexpr int64_t fewestPoints = 32; // a vector of bf16
+  Builder b(kernel.getContext());
+  int64_t panels = (columns + panel - 1) / panel, innermost = k.extents.empty() ? 0 : k.extents.back();
+  if (mayNarrow && precision == "bf16" && innermost >= fewestPoints && innermost % 2 == 0 && !f.load->hasAttr(kernel::filterSpansName))
+    return RankedTensorType::get({panels, k.count / 2, panel, 2}, b.getBF16Type());
+  return RankedTensorType::get({panels, k.count, panel}, mayNarrow && precision == "f16" ? Type(b.getF16Type()) : b.getF32Type());
+}
+
+/// The load is of the filter's elements as they were packed, and what it was before is made of them.
+void Packer::widen(Filter f, Type element) {
+  Type before = f.load.getType();
+  if (element == before)
+    return;
+  f.load.getRef().setType(kernel::RefType::get(kernel.getContext(), element));
+  f.load.getResult().setType(element);
+  OpBuilder b(f.load->getContext());
+  b.setInsertionPointAfter(f.load);
+  auto wide = b.create<arith::ExtFOp>(f.load.getLoc(), before, f.load.getResult());
+  f.load.getResult().replaceAllUsesExcept(wide, wide);
 }
 
 /// Which rows of its panels a filter has, where they are fewer. Of other convolutions zeros are elements like others.
@@ -560,21 +635,22 @@ struct PackFiltersPass : target::impl::PackFiltersBase<PackFiltersPass> {
     });
     std::vector<kernel::GenericOp> kernels;
     getOperation().walk([&](kernel::GenericOp kernel) { kernels.push_back(kernel); });
+    FilterForms forms{panel, halves, winograd, precision};
     for (kernel::GenericOp &kernel : kernels)
       if (panel && winograd)
-        kernel = withPlainWindow(kernel, shared);
+        kernel = withPlainWindow(kernel, forms, shared);
     for (kernel::GenericOp kernel : kernels) {
       if (panel)
-        Packer(kernel, panel, halves, winograd, shared).orderColumns();
-      Packer(kernel, panel, halves, winograd, shared).run();
+        Packer(kernel, forms, shared).orderColumns();
+      Packer(kernel, forms, shared).run();
     }
   }
 
   /// The kernel with a dilated window's residues as images of their own, if tiles of results are computed then.
-  kernel::GenericOp withPlainWindow(kernel::GenericOp kernel, SharedFilters &shared) {
+  kernel::GenericOp withPlainWindow(kernel::GenericOp kernel, const FilterForms &forms, SharedFilters &shared) {
     OpBuilder b(kernel);
     auto split = cast<kernel::GenericOp>(b.clone(*kernel));
-    if (!splitDilatedWindow(split) || !Packer(split, panel, halves, winograd, shared).isTiled()) {
+    if (!splitDilatedWindow(split) || !Packer(split, forms, shared).isTiled()) {
       split->erase();
       return kernel;
     }

@@ -292,6 +292,8 @@ void ContractionTile::addProducts(Value element, ArrayRef<Value> columns, Mutabl
 Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value panel, Value count, Value stride, unsigned rows,
                                   unsigned vectors, Values sums) {
   SmallVector<Row> starts = rowsAt(point, row, rows);
+  if (pairedPanel && !pairs)
+    return overPairs(starts, panel, count, vectors, sums);
   std::optional<int64_t> step = getConstantIntValue(stride);
   unsigned perSet = rows * vectors, sets = sums.size() / perSet;
   return v.unrolled(v.i(0), count, unroll, sums, [&](Value k, unsigned u, Values state) {
@@ -305,6 +307,33 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
         base = v.at(base, starts[r].steps, shape.lhsType);
       Value element = v.loadScalar(base, v.i(starts[r].displacement + fixed), shape.lhsType);
       addProducts(element, columns, MutableArrayRef<Value>(state).slice((u % sets) * perSet + r * vectors, vectors));
+    }
+    return state;
+  });
+}
+
+/// Words of the panel, and two elements of each row that lie side by side.
+Values ContractionTile::overPairs(ArrayRef<Row> starts, Value panel, Value words, unsigned vectors, Values sums) {
+  unsigned rows = starts.size(), perSet = rows * vectors, sets = sums.size() / perSet;
+  return v.unrolled(v.i(0), words, unroll / 2, sums, [&](Value k, unsigned u, Values state) {
+    Value at = v.at(panel, v.mul(k, panelColumns), panelType);
+    Values both = columnsAt(at, u, rows, vectors);
+    requestPart(k, u, rows);
+    for (unsigned half : {0, 1}) {
+      Values columns;
+      // Beside the sums sixteen registers have no room for words that wait: they are read again.
+      Value again = half && v.target.registers < 32 ? v.opaque(at) : Value();
+      for (auto [q, word] : llvm::enumerate(both)) {
+        Value mine = again ? v.load(again, v.i(u * panelColumns + q * v.lanes)) : word;
+        columns.push_back(HalfPairs::elementsOf(v, mine, half));
+      }
+      for (unsigned r = 0; r < rows; ++r) {
+        Value base = v.at(starts[r].start, v.mul(k, 2), shape.lhsType);
+        if (starts[r].steps)
+          base = v.at(base, starts[r].steps, shape.lhsType);
+        Value element = v.loadScalar(base, v.i(starts[r].displacement + 2 * u + half), shape.lhsType);
+        addProducts(element, columns, MutableArrayRef<Value>(state).slice((2 * u + half) % sets * perSet + r * vectors, vectors));
+      }
     }
     return state;
   });

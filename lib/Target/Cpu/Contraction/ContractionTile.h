@@ -47,6 +47,8 @@ public:
   void setPackedRows(mlir::Value rows, int64_t elements) { lhs = rows, packedRow = elements; }
   /// The rows lie at `rows`, `pitch` elements apart, and those and the panel are pairs of bf16 (HalfPairs.h): row 0 is the tile's first.
   void setPairs(mlir::Value rows, int64_t pitch) { lhs = rows, packedRow = pitch, pairs = true, prefetched = false; }
+  /// The panel is pairs of bf16, [depth / 2][panelColumns][2] as words, and depth is a number of these; the rows are such pairs, too, or elements.
+  void setPairedPanel(bool rowsToo) { pairs = rowsToo, pairedPanel = true; }
   /// Calls of emit() from here on read their tile's rows from `memory`: for each reduced point side by side, points `pitch` elements apart.
   void setTileOfRows(mlir::Value memory, int64_t pitch) { tileOfRows = memory, tilePitch = pitch; }
   /// Rows that share lines of memory, `pitch` elements apart: a summed axis goes by so many lines, or by elements of one (0). An element lies as far behind
@@ -93,6 +95,7 @@ private:
   Values innerLoop(lower::BodyEmitter &point, mlir::Value row, mlir::Value panel, mlir::Value count, mlir::Value stride,
                    unsigned rows, unsigned vectors, Values sums);
   Values columnsAt(mlir::Value panelRow, unsigned u, unsigned rows, unsigned vectors);
+  Values overPairs(llvm::ArrayRef<Row> starts, mlir::Value panel, mlir::Value words, unsigned vectors, Values sums);
   void requestPart(mlir::Value k, unsigned u, unsigned rows);
   void addProducts(mlir::Value element, llvm::ArrayRef<mlir::Value> columns, llvm::MutableArrayRef<mlir::Value> sums);
   int64_t pointsFrom(size_t level) const;
@@ -113,7 +116,8 @@ private:
   mlir::Value tileOfRows;
   int64_t tilePitch = 0;
   Lines rowsInLines;
-  bool pairs = false;
+  bool pairs = false;       ///< of both operands
+  bool pairedPanel = false; ///< of the panel at least
   bool endsInHalf = false; ///< the width that is being emitted
   bool prefetched; ///< the panel comes from memory, not from scratch
   std::optional<int64_t> readers;

@@ -11,7 +11,10 @@ using namespace lathe::cpu;
 using shape::Expr;
 
 bool HalfPairs::mayFit(const lower::BodyInfo &info) {
-  return llvm::any_of(info.ops, [](Operation *op) { return isa<kernel::ContractOp>(op) && op->hasAttr(kernel::mayRoundName); });
+  return llvm::any_of(info.ops, [](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    return load ? load->hasAttr("packed") && load.getType().isBF16() : isa<kernel::ContractOp>(op) && op->hasAttr(kernel::mayRoundName);
+  });
 }
 
 bool HalfPairs::mayFitTiles(const lower::BodyInfo &info) {
@@ -39,6 +42,23 @@ static VectorType halves(VectorBuilder &v, Type element) { return VectorType::ge
 Value HalfPairs::dot(VectorBuilder &v, Value rows, Value columns, Value sum) {
   auto pairs = [&](Value words) { return v.b.create<vector::BitCastOp>(v.loc, halves(v, v.b.getBF16Type()), words).getResult(); };
   return intrinsic(v, "llvm.x86.avx512bf16.dpbf16ps.512", v.vec, {sum, pairs(rows), pairs(columns)});
+}
+
+Value HalfPairs::elementsOf(VectorBuilder &v, Value words, bool second) {
+  auto type = cast<VectorType>(words.getType());
+  auto spread = [&](int32_t x) {
+    return v.b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(type.clone(v.b.getI32Type()), x)).getResult();
+  };
+  Value bits = v.b.create<arith::BitcastOp>(v.loc, type.clone(v.b.getI32Type()), words);
+  bits = second ? v.b.create<arith::AndIOp>(v.loc, bits, spread(int32_t(0xffff0000))).getResult() : v.b.create<arith::ShLIOp>(v.loc, bits, spread(16)).getResult();
+  return v.b.create<arith::BitcastOp>(v.loc, type, bits);
+}
+
+void HalfPairs::storeRounded(VectorBuilder &v, Value vector, Value memory, Value offset) {
+  Type bf16 = v.b.getBF16Type(), i16 = v.b.getI16Type();
+  Value narrow = intrinsic(v, "llvm.x86.avx512bf16.cvtneps2bf16.512", VectorType::get(v.lanes, bf16), vector);
+  Value bits = v.b.create<arith::BitcastOp>(v.loc, VectorType::get(v.lanes, i16), narrow);
+  v.b.create<LLVM::StoreOp>(v.loc, bits, v.at(memory, offset, i16), 2);
 }
 
 /// Elements 2k and 2k + 1 of a column side by side. Behind an odd number of points is 0.

@@ -37,6 +37,10 @@ public:
   static std::optional<int64_t> step(const ContractionShape &shape, const Isa &isa) {
     return isa.multipliesHalfTiles() ? MatrixUnit::stepOf(wordsOf(shape)) : std::nullopt;
   }
+  /// The first or the second elements of words' pairs as f32, whose upper half a bf16 is.
+  static mlir::Value elementsOf(VectorBuilder &v, mlir::Value words, bool second);
+  /// A vector of f32 as bf16 at element `offset` of memory.
+  static void storeRounded(VectorBuilder &v, mlir::Value vector, mlir::Value memory, mlir::Value offset);
   /// sum + the products of the words' pairs.
   static mlir::Value dot(VectorBuilder &v, mlir::Value rows, mlir::Value columns, mlir::Value sum);
 

@@ -5,6 +5,7 @@
 #include "RowOrder.h"
 #include "../Contraction/ContractionEpilogue.h"
 #include "../Contraction/ContractionTile.h"
+#include "../Contraction/HalfPairs.h"
 #include "../Rows/EdgeCompares.h"
 #include "../KernelEmitters.h"
 #include "../Contraction/PanelItems.h"
@@ -52,6 +53,12 @@ private:
   void chooseBlockRows();
   int64_t mostRows() const;
   int64_t strideOf(size_t level) const;
+  /// Elements of a row of the block, and bytes of one.
+  int64_t rowPitch() const { return rounds ? llvm::alignTo(shape.depth, 2 * v.lanes) + 2 * v.lanes : shape.depth; }
+  int64_t elementBytes() const { return rounds ? 2 : 4; }
+  /// Rows of a panel that so many points of the sum are.
+  int64_t panelRows(int64_t points) const { return shape.inPairs ? points / 2 : points; }
+  void put(Value vector, Value at);
   /// Points of the sum.
   struct Span {
     Value first, count;
@@ -68,6 +75,8 @@ private:
   const ContractionShape &product;
   VectorBuilder v;
   BodyEmitter body;
+  const bool rounds; ///< rows to bf16, as the filter is
+  const bool direct; ///< rows are read as they lie
   ContractionTile tiles;
   ContractionEpilogue epilogue;
   PanelItems panels;
@@ -94,11 +103,14 @@ Expr ConvolutionEmitter::blockCount() const {
 ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape &shape)
     : f(f), shape(shape), product(shape.product), v(f.b, f.loc, f.isa, product.accumulator),
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
-      tiles(v, product, product.rhsType, shape.direct ? refOf(product.lhsRef) : f.scratch),
-      epilogue(v, product, f.info, body, tiles.maxRows(), /*grouped=*/true), panels(v, shape.columns, tiles.takesHalves()) {
-  if (!shape.direct)
+      rounds(shape.inPairs && f.isa.dotsHalves()), direct(shape.direct && !rounds),
+      tiles(v, product, shape.inPairs ? Type(product.accumulator) : product.rhsType, direct ? refOf(product.lhsRef) : f.scratch),
+      epilogue(v, product, f.info, body, tiles.maxRows(), /*grouped=*/true), panels(v, shape.columns, !rounds && tiles.takesHalves()) {
+  if (shape.inPairs)
+    tiles.setPairedPanel(rounds);
+  if (!direct && !shape.inPairs)
     byLines = LineRows::of(f.info, shape, v.lanes);
-  if (!shape.direct && !byLines && shape.pixelsTogether) {
+  if (!direct && !byLines && shape.pixelsTogether) {
     int64_t innermost = *f.info.extents[product.reduced.axes.back()].constant();
     bool isShort = innermost < v.lanes;
     byPoints = isShort && (v.target.maskedBytes || 2 * innermost <= v.lanes); // at the edges of an image pixels are gathered where masks have no registers
@@ -119,12 +131,12 @@ void ConvolutionEmitter::chooseBlockRows() {
     blockRows = byLines->rows().constant().value_or(mostBlockRows);
     return;
   }
-  int64_t fit = blockBytes / (4 * std::max<int64_t>(shape.depth, 1));
+  int64_t fit = blockBytes / (elementBytes() * std::max<int64_t>(shape.depth, 1));
   blockRows = std::clamp(fit, fewestBlockRows, mostBlockRows);
   // Packed rows that never leave the first-level cache, where all panels stay in the second. Rows of neighbouring pixels are packed in whole
   // vectors of them, and more rows have fewer ends.
   int64_t tile = tiles.maxRows();
-  if (!shape.direct && tile * shape.depth * 4 <= tileBytes && shape.depth * shape.columns * 4 <= 2 * blockBytes)
+  if (!direct && tile * shape.depth * 4 <= tileBytes && shape.depth * shape.columns * 4 <= 2 * blockBytes)
     blockRows = byPixels ? std::clamp(2 * tileBytes / (4 * shape.depth), fewestBlockRows, mostBlockRows) : tile;
   if (!byPoints)
     return;
@@ -148,8 +160,9 @@ KernelPlan ConvolutionEmitter::plan() const {
   Expr rows = product.rows.extent(), blocks = blockCount();
   plan.items = Expr::min(rows, Expr(1)) * blocks * Expr(panels.count());
   plan.cost = Expr(2 * panelColumns * shape.depth) * Expr::ceildiv(rows, blocks);
-  if (!shape.direct) {
-    plan.scratchBytes = Expr(4) * (byLines ? byLines->elements() : Expr(byPoints ? pitch * shape.depth : mostRows() * shape.depth + v.lanes));
+  if (!direct) {
+    int64_t elements = byPoints ? pitch * shape.depth : mostRows() * rowPitch() + v.lanes;
+    plan.scratchBytes = Expr(elementBytes()) * (byLines ? byLines->elements() : Expr(elements));
     plan.granularity = Expr(std::min(panels.count(), panelsPerPacking));
   }
   if (std::optional<StagePlan> stage = stageOfRows(f, product.rows, Expr(panels.count()))) {
@@ -163,7 +176,7 @@ KernelPlan ConvolutionEmitter::plan() const {
 void ConvolutionEmitter::emit() {
   Value rows = body.emitExpr(product.rows.extent()), blocks = body.emitExpr(blockCount());
   auto pack = [&](Value first, Value count) {
-    if (!shape.direct)
+    if (!direct)
       packRows(first, count);
   };
   panels.emit(f, rows, blocks, pack, [&](Value panel, Value first, Value count) { emitPanel(panel, first, count); });
@@ -171,8 +184,8 @@ void ConvolutionEmitter::emit() {
 
 /// Those that a panel of the filter has.
 ConvolutionEmitter::Span ConvolutionEmitter::spanOf(Value panel) {
-  Span span{v.i(0), v.i(shape.depth)};
-  ArrayRef<int64_t> runs = shape.direct ? ArrayRef<int64_t>() : shape.spans;
+  Span span{v.i(0), v.i(panelRows(shape.depth))};
+  ArrayRef<int64_t> runs = direct ? ArrayRef<int64_t>() : shape.spans;
   int64_t end = panels.count();
   for (; !runs.empty(); runs = runs.drop_back(3)) { // the last run first
     Value first = v.i(runs[runs.size() - 2]), count = v.i(runs.back());
@@ -189,7 +202,7 @@ ConvolutionEmitter::Span ConvolutionEmitter::spanOf(Value panel) {
 void ConvolutionEmitter::findEdges() {
   constexpr double worth = 1.0 / 32;
   constexpr int64_t longSum = 512;
-  if (shape.direct || (byLines && !byLines->hasLinesOfWindow()) || product.reduced.axes.size() < 2 || strideOf(0) * *f.info.extents[product.reduced.axes[0]].constant() != shape.depth)
+  if (direct || (byLines && !byLines->hasLinesOfWindow()) || product.reduced.axes.size() < 2 || strideOf(0) * *f.info.extents[product.reduced.axes[0]].constant() != shape.depth)
     return;
   edges = lower::WindowEdges::of(f.info, shape.image, product.rows.set(), product.reduced.axes[0]);
   std::optional<double> outside = edges ? edges->outside(f.info) : std::nullopt;
@@ -233,13 +246,15 @@ ConvolutionEmitter::Span ConvolutionEmitter::within(const Span &span, Value row,
   if (!edges)
     return span;
   Span inside = linesInside(row, count);
-  Value first = v.mul(inside.first, strideOf(0)), end = v.add(first, v.mul(inside.count, strideOf(0)));
+  int64_t line = panelRows(strideOf(0));
+  Value first = v.mul(inside.first, line), end = v.add(first, v.mul(inside.count, line));
   Value from = v.max(span.first, first), to = v.min(v.add(span.first, span.count), end);
   return {from, v.max(v.sub(to, from), v.i(0))};
 }
 
 void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
-  Value panel = v.at(refOf(product.rhsRef), v.mul(panelIndex, shape.depth * panelColumns), product.rhsType);
+  Type rowType = shape.inPairs ? Type(product.accumulator) : product.rhsType; // pairs are words
+  Value panel = v.at(refOf(product.rhsRef), v.mul(panelIndex, panelRows(shape.depth) * panelColumns), rowType);
   Value firstColumn = v.mul(panelIndex, panelColumns);
   Span span = spanOf(panelIndex);
   const RowGroups &groups = epilogue.rowGroups();
@@ -249,13 +264,14 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
     bool filled = rest == 0 || (isLast ? rest == width && width % v.lanes == 0 : panels.lastWidth() < panelColumns);
     bool takes = (filled || v.target.maskedBytes) && epilogue.takesSums(shape.depth);
     groups.each(v, count, [&](const RowGroups::Part &group) {
-      Value from = shape.direct ? v.add(first, group.first) : group.first, row = v.add(first, group.first);
+      Value from = direct ? v.add(first, group.first) : group.first, row = v.add(first, group.first);
       epilogue.request(body, row, group.count, firstColumn, width);
       groups.eachTile(v, group, [&](const RowGroups::Part &tile) {
-        tiles.requestNext(panel, tile.number, v.i(shape.depth));
+        tiles.requestNext(panel, tile.number, v.i(panelRows(shape.depth)));
         Span points = within(span, v.add(row, tile.first), tile.count);
-        if (!shape.direct)
-          tiles.setPackedRows(v.at(f.scratch, points.first), shape.depth);
+        int64_t elements = shape.inPairs && !rounds ? 2 : 1; // of scratch, for each row of the panel
+        if (!direct)
+          tiles.setPackedRows(v.at(f.scratch, v.mul(points.first, elements)), rounds ? panelRows(rowPitch()) : rowPitch());
         if (byPoints)
           tiles.setTileOfRows(v.at(f.scratch, v.add(v.mul(points.first, pitch), v.add(from, tile.first))), pitch);
         if (byLines)
@@ -264,7 +280,7 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
           bool whole = filled || (isLast && *getConstantIntValue(column) + int64_t(v.lanes) <= rest);
           epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums, whole);
         });
-        Value filter = v.at(panel, v.mul(points.first, panelColumns), product.rhsType);
+        Value filter = v.at(panel, v.mul(points.first, panelColumns), rowType);
         tiles.emit(body, filter, v.add(from, tile.first), tile.count, points.count, epilogue.bufferAt(tile.first), width);
       });
       if (!takes)
@@ -276,6 +292,11 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
 //===----------------------------------------------------------------------===//
 // Packing
 //===----------------------------------------------------------------------===//
+
+/// A vector of a row's elements at one of scratch.
+void ConvolutionEmitter::put(Value vector, Value at) {
+  rounds ? HalfPairs::storeRounded(v, vector, f.scratch, at) : v.store(vector, f.scratch, at);
+}
 
 /// Elements of a packed row from one point of a summed axis to the next.
 int64_t ConvolutionEmitter::strideOf(size_t level) const {
@@ -304,7 +325,7 @@ void ConvolutionEmitter::packRows(Value first, Value count) {
   v.loop(v.i(0), count, 1, [&](Value r) {
     BodyEmitter point = body;
     product.rows.bind(v, point, v.add(first, r), /*flat=*/false);
-    packRow(point, 0, v.mul(r, shape.depth));
+    packRow(point, 0, v.mul(r, rowPitch()));
   });
 }
 
@@ -325,7 +346,7 @@ void ConvolutionEmitter::packRow(const BodyEmitter &point, size_t level, Value a
   auto vector = [&](Value x, Value mask) {
     BodyEmitter inner = point;
     inner.bindLane(info.axes[axis], x, v.lanes, mask);
-    v.store(inner.emitLanes(shape.image), f.scratch, v.add(at, x));
+    put(inner.emitLanes(shape.image), v.add(at, x));
   };
   int64_t whole = extent - extent % v.lanes;
   if (whole)
@@ -356,10 +377,10 @@ void ConvolutionEmitter::packLines(Value first, Value count) {
         v.loop(v.i(0), left, 1, [&](Value p) {
           BodyEmitter pixel = point;
           pixel.bindAxis(f.info.axes[axis], v.add(place, p));
-          packRow(pixel, 0, v.mul(v.add(row, p), shape.depth));
+          packRow(pixel, 0, v.mul(v.add(row, p), rowPitch()));
         });
       };
-      auto squares = [&] { packPixels(point, 0, place, left, v.mul(row, shape.depth)); };
+      auto squares = [&] { packPixels(point, 0, place, left, v.mul(row, rowPitch())); };
       endsInFew ? v.ifThen(v.less(v.i(fewestPixels - 1), left), squares, singly) : squares();
     });
   });
@@ -442,8 +463,8 @@ void ConvolutionEmitter::packBlock(const BodyEmitter &point, Value place, Value 
     rows.push_back(inner.emitLanes(shape.image));
   }
   for (auto [l, row] : llvm::enumerate(v.transpose(rows))) {
-    auto put = [&] { v.store(row, f.scratch, v.add(at, int64_t(l) * shape.depth)); };
-    valid ? v.ifThen(v.less(v.i(l), valid), put) : put();
+    auto store = [&, l = l, row = row] { put(row, v.add(at, int64_t(l) * rowPitch())); };
+    valid ? v.ifThen(v.less(v.i(l), valid), store) : store();
   }
 }
 

@@ -19,6 +19,7 @@ struct ConvolutionShape {
   mlir::Value image;        ///< the value that the filter is multiplied with
   int64_t depth = 0, columns = 0;
   llvm::ArrayRef<int64_t> spans; ///< of the panels (FilterSpans.h); empty where they are whole
+  bool inPairs = false; ///< the filter's panels are pairs of bf16, [depth / 2][panelColumns][2]
   bool direct = false; ///< rows are read as they lie
   bool pixelsTogether = false; ///< of what the image is made of, or a few elements apart
   bool pointsTogether = false; ///< neighbours along the innermost summed axis lie side by side

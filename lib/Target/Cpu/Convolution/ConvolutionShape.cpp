@@ -12,13 +12,19 @@ using lower::AxisSet;
 using lower::BodyInfo;
 using shape::Expr;
 
+/// What a factor was before it was widened.
+static Value narrowOf(Value factor) {
+  auto wide = factor.getDefiningOp<arith::ExtFOp>();
+  return wide ? wide.getIn() : factor;
+}
+
 /// The filter that was packed, for this form or another, among the factors of the kernel's sum.
 static kernel::LoadOp packedFilter(const BodyInfo &info, kernel::ReduceOp &sum, Value &image) {
   for (Operation *op : info.ops) {
     auto r = dyn_cast<kernel::ReduceOp>(op);
     auto mul = r ? r.getValue().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
     for (unsigned side = 0; mul && side < 2; ++side)
-      if (auto load = mul->getOperand(side).getDefiningOp<kernel::LoadOp>(); load && (load->hasAttr("packed") || load->hasAttr(kernel::winogradName))) {
+      if (auto load = narrowOf(mul->getOperand(side)).getDefiningOp<kernel::LoadOp>(); load && (load->hasAttr("packed") || load->hasAttr(kernel::winogradName))) {
         sum = r;
         image = mul->getOperand(1 - side);
         return load;
@@ -67,8 +73,9 @@ std::optional<ConvolutionShape> ConvolutionShape::of(const BodyInfo &info) {
   s.rhsRef = filter.getRef();
   s.rhs = info.exprOf(filter);
   s.result = sum.getResult();
-  s.lhsType = s.rhsType = filter.getType();
-  s.accumulator = cast<FloatType>(filter.getType());
+  s.rhsType = filter.getType();
+  s.lhsType = s.accumulator = cast<FloatType>(sum.getType());
+  c.inPairs = filter.getType().isBF16();
   s.packed = s.batchFlat = true;
   c.depth = s.reduced.extent().constant().value_or(0);
   c.columns = s.columns.extent().constant().value_or(0);
