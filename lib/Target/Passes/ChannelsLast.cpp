@@ -65,6 +65,8 @@ private:
   bool suitsBytes(const KernelAccesses &accesses) const;
   bool sharesLane(KernelAccesses &accesses);
   AxisSet pixelAxes(const KernelAccesses &accesses) const;
+  bool isMoved(const KernelAccesses &accesses, Operation *op) const;
+  bool gains(const KernelAccesses &accesses) const;
   void rewrite(kernel::GenericOp kernel, KernelAccesses &accesses);
 
   func::FuncOp func;
@@ -170,6 +172,30 @@ AxisSet Layouts::pixelAxes(const KernelAccesses &mine) const {
   return pixels;
 }
 
+/// Is it an access to a buffer that gets its channels last?
+bool Layouts::isMoved(const KernelAccesses &mine, Operation *op) const {
+  return llvm::any_of(mine.of, [&](auto &entry) {
+    return isLast(entry.first) && llvm::any_of(entry.second, [&](const Access &a) { return a.op == op; });
+  });
+}
+
+/// A convolution reads or writes something that moves; or an image that came with its channels side by side, or leaves so, is computed with, and what lies
+/// between would be read and written in another order.
+bool Layouts::gains(const KernelAccesses &mine) const {
+  if (llvm::none_of(mine.of, [&](auto &e) { return isLast(e.first); }))
+    return false;
+  const BodyInfo &info = *mine.info;
+  AxisSet pixels = pixelAxes(mine);
+  std::optional<unsigned> lane;
+  for (auto &[buffer, list] : mine.of)
+    for (const Access &a : list)
+      lane = isLast(buffer) ? channelAxis(info, a.place.channel) : lane;
+  return mine.filter || (lane && llvm::any_of(info.ops, [&](Operation *op) {
+    std::optional<Expr::Linear> linear = refOf(op) ? info.exprOf(op).linearIn(info.axes[*lane]) : std::nullopt;
+    return linear && linear->coefficient.isOne() && (info.domainOf(op) & pixels) && !isMoved(mine, op);
+  }));
+}
+
 /// Whether the reduction needs the order of planes: one along the channels alone is of a row that then lies side by side.
 static bool needsPlanes(const BodyInfo &info, kernel::ReduceOp reduce, unsigned lane) {
   AxisSet reduced = info.axesOf(reduce.getAxes());
@@ -198,12 +224,9 @@ bool Layouts::sharesLane(KernelAccesses &mine) {
       return false;
     if (!isa<kernel::LoadOp, kernel::StoreOp>(op) || (mine.filter && op == mine.filter->load))
       continue;
-    bool rearranged = llvm::any_of(mine.of, [&](auto &entry) {
-      return isLast(entry.first) && llvm::any_of(entry.second, [&](const Access &a) { return a.op == op; });
-    });
     std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[*lane]);
     bool steps = !linear || !(linear->coefficient.isZero() || linear->coefficient.isOne());
-    if (!rearranged && steps && (info.domainOf(op) & pixels))
+    if (!isMoved(mine, op) && steps && (info.domainOf(op) & pixels))
       return false;
   }
   return true;
@@ -259,9 +282,7 @@ bool Layouts::acceptsGrouped(KernelAccesses &mine) {
       continue;
     if (!(info.domainOf(op) & channels))
       continue;
-    bool moved = llvm::any_of(mine.of, [&](auto &entry) {
-      return isLast(entry.first) && llvm::any_of(entry.second, [&](const Access &a) { return a.op == op; });
-    });
+    bool moved = isMoved(mine, op);
     std::optional<bool> &mineIs = info.domainOf(op) & filter.reduced ? image : result;
     if (mineIs && *mineIs != moved)
       return false;
@@ -359,12 +380,8 @@ void Layouts::run() {
         changed |= last.erase(buffer) != 0;
     }
   }
-  // Without a convolution there is no reason to move anything.
-  bool gains = llvm::any_of(kernels, [&](auto &entry) {
-    return entry.second.filter && llvm::any_of(entry.second.of, [&](auto &e) { return isLast(e.first); });
-  });
-  if (!gains)
-    return last.clear();
+  if (llvm::none_of(kernels, [&](auto &entry) { return gains(entry.second); }))
+    return last.clear(); // no reason to move anything
   for (auto &[op, mine] : kernels)
     rewrite(cast<kernel::GenericOp>(op), mine);
   for (auto &[buffer, planes] : last) {

@@ -1,5 +1,6 @@
 //===- PackFilters.cpp - Filters of convolutions as micro-kernels read them ===//
 
+#include "ChannelTaps.h"
 #include "DilatedWindows.h"
 #include "EmptyWindows.h"
 #include "FilterSpans.h"
@@ -96,6 +97,8 @@ public:
   }
   /// Puts the columns of interleaved results into the order that they have there, and the filter's with them.
   void orderColumns();
+  /// Joins the taps along a line with the few channels of each pixel, where these lie side by side and are no window for tiles of results.
+  void joinTaps();
   /// Whether the filter would be there for tiles of results alone.
   bool isTiled();
 
@@ -106,6 +109,7 @@ private:
   bool hasFewPixels(Filter f);
   bool isTogether(Filter f, unsigned axis);
   std::optional<unsigned> channelsOf(Filter f);
+  bool arePixelsApart(Filter f);
   void orderAxes(ArrayRef<unsigned> order);
   void putEmptiestFirst(Filter f, SmallVectorImpl<unsigned> &columns, ArrayRef<unsigned> reduced);
   bool permuteFilter(Filter f, ArrayRef<unsigned> columns);
@@ -385,7 +389,7 @@ bool Packer::wantsPanels(Filter f, int64_t depth) {
       columns *= info.extents[a].constant().value_or(0);
     }
   // Of pixels that lie apart no vector is made for fewer columns; a vector of these is partly empty.
-  bool apart = panel && channelsOf(f) && llvm::count_if(lower::axesIn(info, f.reduced), [&](unsigned a) { return !info.extents[a].isOne(); }) > 1;
+  bool apart = panel && arePixelsApart(f);
   if (panel && columns < fewestChannels)
     return apart;
   auto steps = [&](Operation *op, unsigned axis) {
@@ -455,6 +459,32 @@ void Packer::widen(Filter f, Type element) {
   b.setInsertionPointAfter(f.load);
   auto wide = b.create<arith::ExtFOp>(f.load.getLoc(), before, f.load.getResult());
   f.load.getResult().replaceAllUsesExcept(wide, wide);
+}
+
+/// Of a window over an image with its channels side by side no vector is made of pixels.
+bool Packer::arePixelsApart(Filter f) {
+  constexpr int64_t widest = 4; // of which a shuffle makes one
+  if (channelsOf(f))
+    return llvm::count_if(lower::axesIn(info, f.reduced), [&](unsigned a) { return !info.extents[a].isOne(); }) > 1;
+  return llvm::any_of(lower::axesIn(info, f.reduced), [&](unsigned tap) { // its taps may have been joined with the channels
+    return lower::liesTogether(info, f.image, tap) && llvm::all_of(info.ops, [&](Operation *op) {
+      bool reads = isa<kernel::LoadOp>(op) && op != f.load && (info.domainOf(op) >> tap & 1);
+      return !reads || llvm::all_of(lower::axesIn(info, f.rows), [&](unsigned a) {
+        std::optional<Expr::Linear> pixel = info.exprOf(op).linearIn(info.axes[a]);
+        return pixel && pixel->coefficient.constant().value_or(widest + 1) > widest;
+      });
+    });
+  });
+}
+
+void Packer::joinTaps() {
+  std::optional<Filter> f = Filter::of(info);
+  std::optional<unsigned> channels = f && isWhole(*f) && f->isDense() ? channelsOf(*f) : std::nullopt;
+  int64_t columns = 1;
+  for (unsigned a : lower::axesIn(info, f ? f->columns : 0))
+    columns *= info.extents[a].constant().value_or(0);
+  if (channels && columns >= fewestChannels && info.extents[*channels].constant().value_or(fewestChannels) < fewestChannels && !isTiled())
+    joinChannelTaps(kernel, info, *f, *channels);
 }
 
 /// Which rows of its panels a filter has, where they are fewer. Of other convolutions zeros are elements like others.
@@ -640,8 +670,10 @@ struct PackFiltersPass : target::impl::PackFiltersBase<PackFiltersPass> {
       if (panel && winograd)
         kernel = withPlainWindow(kernel, forms, shared);
     for (kernel::GenericOp kernel : kernels) {
-      if (panel)
+      if (panel) {
+        Packer(kernel, forms, shared).joinTaps();
         Packer(kernel, forms, shared).orderColumns();
+      }
       Packer(kernel, forms, shared).run();
     }
   }
