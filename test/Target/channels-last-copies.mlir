@@ -56,4 +56,14 @@ func.func @wide(%x: tensor<2x16x8x8xf16>) -> tensor<2x16x8x8xf16> {
   %1 = lathe.conv %x, %w strides [1, 1] dilations [6, 6] pads ["6", "6", "6", "6"] groups 1 : tensor<2x16x8x8xf16>, tensor<16x16x3x3xf16> -> tensor<2x16x8x8xf16>
   return %1 : tensor<2x16x8x8xf16>
 }
+
+// An image that comes with its channels side by side is not copied.
+// CHECK-LABEL: func.func @together
+// CHECK-NOT: @channels_last
+func.func @together(%x: tensor<4x16x16x64xf16>) -> tensor<4x64x16x16xf16> {
+  %w = lathe.constant dense_resource<w> : tensor<64x64x3x3xf16>
+  %0 = lathe.transpose %x [0, 3, 1, 2] : tensor<4x16x16x64xf16> -> tensor<4x64x16x16xf16>
+  %1 = lathe.conv %0, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<4x64x16x16xf16>, tensor<64x64x3x3xf16> -> tensor<4x64x16x16xf16>
+  return %1 : tensor<4x64x16x16xf16>
+}
 }

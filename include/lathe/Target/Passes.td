@@ -284,8 +284,9 @@ def CudaPrecision : Pass<"lathe-cuda-precision", "::mlir::ModuleOp"> {
     With a half type, every f32 operand of a `kernel.contract` or `kernel.attention` becomes one of the half type: a constant
     is converted when the artifact is written (a `kernel.pack`), the result of a kernel is stored in the half type by that
     kernel (beside the f32 result where somebody else reads it), an input of the model is converted by a kernel of its own.
-    Sums stay f32. With `tf32` operands stay as they are, constants are laid out as [n][k] and the kernels say
-    `precision = "tf32"` in their schedule.
+    Sums stay f32. With `windows` it is the images and filters of convolutions that become so, before their layouts are chosen; an image that is more than
+    a read stays. With `tf32` operands stay as they are, constants are laid out as [n][k] and the kernels, those of convolutions
+    too, say `precision = "tf32"` in their schedule.
 
     Before:
     ```mlir
@@ -299,7 +300,8 @@ def CudaPrecision : Pass<"lathe-cuda-precision", "::mlir::ModuleOp"> {
     %y = kernel.generic contraction @project ins(%h, %p : tensor<8x768xbf16>, tensor<64x768xbf16>)
     ```
   }];
-  let options = [Option<"precision", "precision", "std::string", "\"bf16\"", "bf16, f16 or tf32">];
+  let options = [Option<"precision", "precision", "std::string", "\"bf16\"", "bf16, f16 or tf32">,
+                 Option<"windows", "windows", "bool", "false", "Images and filters of convolutions, not operands of contractions">];
   let dependentDialects = ["::lathe::kernel::KernelDialect", "::mlir::arith::ArithDialect"];
 }
 

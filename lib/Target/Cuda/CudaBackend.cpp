@@ -113,6 +113,12 @@ public:
 
   /// Images with their channels last, scatters in place, operands of products in the type of --precision.
   void addPasses(OpPassManager &pm, const target::CodeOptions &options) const override {
+    bool narrows = !options.precision.empty() && options.precision != "f32";
+    target::CudaPrecisionOptions precision;
+    precision.precision = options.precision;
+    precision.windows = true;
+    if (narrows)
+      pm.addPass(target::createCudaPrecision(precision));
     target::ChannelsLastOptions images;
     images.halves = images.bytes = images.copies = true;
     pm.addPass(target::createChannelsLast(images));
@@ -126,11 +132,9 @@ public:
     pm.addPass(target::createDotProducts());
     pm.addPass(target::createSplitScatters());
     pm.addPass(target::createOrderScatters());
-    if (options.precision.empty() || options.precision == "f32")
-      return;
-    target::CudaPrecisionOptions o;
-    o.precision = options.precision;
-    pm.addPass(target::createCudaPrecision(o));
+    precision.windows = false;
+    if (narrows)
+      pm.addPass(target::createCudaPrecision(precision));
   }
 
   Expected<std::string> print(ModuleOp module, target::TextStage stage,

@@ -1,6 +1,8 @@
 //===- CudaPrecision.cpp - Operands in the type that tensor cores take -----===//
 
 #include "CopyKernel.h"
+#include "Filters.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Lower/CodedProduct.h"
 #include "lathe/Target/Passes.h"
@@ -25,6 +27,7 @@ struct CudaPrecisionPass : target::impl::CudaPrecisionBase<CudaPrecisionPass> {
 private:
   void narrowOperands(kernel::GenericOp kernel);
   Value half(Value v);
+  Value halfConstant(ir::ConstantOp constant);
   Value halfResult(OpResult v);
   bool onlyHalfReaders(Value v);
   std::set<unsigned> narrowed(kernel::GenericOp kernel);
@@ -61,8 +64,21 @@ static bool isOfProduct(Operation *op) {
   return isa<kernel::LoadOp>(op) ? llvm::all_of(op->getUsers(), multiplies) : !productOperands(op).empty();
 }
 
+/// A convolution's image, as it is read, and its filter, where both are f32 that nothing else in the kernel reads.
+static std::set<unsigned> operandsOfWindow(kernel::GenericOp kernel) {
+  std::optional<target::Filter> f = target::Filter::of(lower::BodyInfo(kernel));
+  auto image = f ? f->image.getDefiningOp<kernel::LoadOp>() : kernel::LoadOp();
+  auto arg = image ? mlir::cast<BlockArgument>(image.getRef()) : BlockArgument();
+  if (!arg || !image.getType().isF32() || !f->load.getType().isF32() || !arg.hasOneUse() || arg.getArgNumber() >= kernel.getInputs().size())
+    return {};
+  unsigned filter = mlir::cast<BlockArgument>(f->load.getRef()).getArgNumber();
+  return kernel.getInputs()[filter].getDefiningOp<ir::ConstantOp>() ? std::set<unsigned>{arg.getArgNumber(), filter} : std::set<unsigned>();
+}
+
 /// The kernel's inputs that only products read, all of them f32: half a product in each type serves nobody.
 std::set<unsigned> CudaPrecisionPass::narrowed(kernel::GenericOp kernel) {
+  if (windows)
+    return operandsOfWindow(kernel);
   std::set<unsigned> out;
   bool possible = true;
   kernel.getBody().walk([&](Operation *op) {
@@ -147,6 +163,19 @@ Value CudaPrecisionPass::halfResult(OpResult v) {
   return halves[wider->getResult(number)] = wider->getResults().back();
 }
 
+Value CudaPrecisionPass::halfConstant(ir::ConstantOp constant) {
+  std::optional<ir::ConstantTensor> t = ir::readConstant(constant.getValue());
+  OpBuilder b(constant);
+  if (!t) { // has no bytes, in a test
+    auto none = DenseElementsAttr::get(halfType(constant.getResult()), b.getFloatAttr(element, 0.0));
+    return b.create<ir::ConstantOp>(constant.getLoc(), none);
+  }
+  t->type = halfType(constant.getResult());
+  for (double &x : t->floats)
+    x = ir::roundTo(x, element);
+  return b.create<ir::ConstantOp>(constant.getLoc(), ir::writeConstant(*t, "rounded"));
+}
+
 Value CudaPrecisionPass::half(Value v) {
   if (ir::elementOf(v) == element)
     return v;
@@ -156,7 +185,9 @@ Value CudaPrecisionPass::half(Value v) {
   OpBuilder b(v.getContext());
   b.setInsertionPointAfterValue(v);
   Operation *op = v.getDefiningOp();
-  if (isa_and_nonnull<ir::ConstantOp>(op)) {
+  if (isa_and_nonnull<ir::ConstantOp>(op) && windows) { // its layout is still to be chosen
+    out = halfConstant(mlir::cast<ir::ConstantOp>(op));
+  } else if (isa_and_nonnull<ir::ConstantOp>(op)) {
     int64_t n = elementsOf(v);
     out = b.create<kernel::PackOp>(v.getLoc(), halfType(v), v, 1, n, n, 1, 0);
   } else if (auto reshape = dyn_cast_or_null<ir::ReshapeOp>(op)) {
@@ -181,6 +212,8 @@ Value CudaPrecisionPass::half(Value v) {
 /// The load reads elements of the half type, which are widened again.
 static void loadNarrow(kernel::LoadOp load, Type element) {
   OpBuilder b(load);
+  if (load.getFill())
+    load.getFillMutable().assign(b.createOrFold<arith::TruncFOp>(load.getLoc(), element, load.getFill()));
   b.setInsertionPointAfter(load);
   auto wide = b.create<arith::ExtFOp>(load.getLoc(), load.getType(), load.getResult());
   load.getResult().replaceAllUsesExcept(wide.getResult(), wide);
@@ -202,9 +235,42 @@ void CudaPrecisionPass::narrowOperands(kernel::GenericOp kernel) {
 // tf32
 //===----------------------------------------------------------------------===//
 
-static void useTf32(kernel::GenericOp kernel) {
-  bool products = false;
-  kernel.getBody().walk([&](kernel::ContractOp op) { products |= op.getType().isF32(); });
+/// Tensor cores take f32 whose depth lies side by side: a constant [k][n] becomes [n][k].
+static void layByDepth(kernel::GenericOp kernel, kernel::ContractOp product) {
+  auto ref = mlir::cast<BlockArgument>(product.getRhs());
+  unsigned number = ref.getArgNumber();
+  Expr offset = product.getRhsExpr();
+  auto symbols = offset.symbols();
+  std::vector<std::string> axes(symbols.begin(), symbols.end());
+  if (number >= kernel.getInputs().size() || !kernel.getInputs()[number].getDefiningOp<ir::ConstantOp>() || !ref.hasOneUse() ||
+      product.getAxes().size() != 1 || axes.size() != 2)
+    return;
+  std::string depth = mlir::cast<StringAttr>(product.getAxes()[0]).str(), column = axes[axes[0] == depth];
+  auto extentAndStep = [&](const std::string &axis) -> std::optional<std::pair<int64_t, int64_t>> {
+    std::optional<Expr> extent = kernel.getExtent(axis);
+    std::optional<Expr::Linear> linear = offset.linearIn(axis);
+    if (!extent || !extent->constant() || !linear || !linear->coefficient.constant())
+      return std::nullopt;
+    return std::pair(*extent->constant(), *linear->coefficient.constant());
+  };
+  auto k = extentAndStep(depth), n = extentAndStep(column);
+  if (!k || !n || k->second == 1 || offset != Expr::symbol(depth) * Expr(k->second) + Expr::symbol(column) * Expr(n->second))
+    return;
+  OpBuilder b(kernel);
+  Value source = kernel.getInputs()[number];
+  auto type = RankedTensorType::get({n->first, k->first}, b.getF32Type());
+  kernel.getInputsMutable()[number].set(b.create<kernel::PackOp>(source.getLoc(), type, source, k->first, n->first, k->second, n->second, 0));
+  product.setRhsOffset((Expr::symbol(column) * Expr(k->first) + Expr::symbol(depth)).str());
+}
+
+static void useTf32(kernel::GenericOp kernel, bool windows) {
+  std::optional<target::Filter> filter = windows ? target::Filter::of(lower::BodyInfo(kernel)) : std::nullopt;
+  bool products = filter && filter->isDense();
+  kernel.getBody().walk([&](kernel::ContractOp op) {
+    products |= !windows && op.getType().isF32();
+    if (!windows && op.getType().isF32())
+      layByDepth(kernel, op);
+  });
   if (!products)
     return;
   Builder b(kernel.getContext());
@@ -235,7 +301,7 @@ void CudaPrecisionPass::runOnOperation() {
     }
   };
   if (precision == "tf32")
-    return each(useTf32);
+    return each([&](kernel::GenericOp kernel) { useTf32(kernel, windows); });
   if (precision != "bf16" && precision != "f16") {
     getOperation().emitError("precision is '") << precision << "', expected bf16, f16 or tf32";
     return signalPassFailure();

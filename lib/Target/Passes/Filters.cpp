@@ -3,6 +3,7 @@
 #include "Filters.h"
 #include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/ContractionRoles.h"
 #include "lathe/Lower/Float8.h"
 #include "lathe/Lower/SlidingWindow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -11,6 +12,7 @@ using namespace mlir;
 using namespace lathe;
 using namespace lathe::target;
 using lower::AxisSet;
+using shape::Expr;
 
 bool target::isImageElement(Type t, bool halves, bool bytes) {
   return t.isF32() || (halves && (t.isF16() || t.isBF16())) || (bytes && (t.isInteger(8) || t.isInteger(32) || ir::isFloat8(t)));
@@ -81,4 +83,37 @@ bool target::readsLines(const lower::BodyInfo &info, const Filter &filter) {
   unsigned pixels = llvm::Log2_64(filter.rows);
   std::optional<lower::LineOfWindow> line = lower::LineOfWindow::of(info, filter.image, pixels, filter.reduced);
   return line && line->step > 1;
+}
+
+/// Has the operand that is loaded so many elements in its last dimension? (Windows that step over themselves have taps that lie like channels.)
+static bool endsWith(kernel::GenericOp kernel, kernel::LoadOp load, const Expr &extent) {
+  unsigned number = cast<BlockArgument>(load.getRef()).getArgNumber();
+  auto type = number < kernel.getInputs().size() ? dyn_cast<RankedTensorType>(kernel.getInputs()[number].getType()) : RankedTensorType();
+  return type && type.getRank() && extent.constant() == std::optional(type.getShape().back());
+}
+
+/// Are neighbours along an axis channels of one pixel, in all that the image is made of: side by side, and pixels so many elements apart?
+static bool areChannels(const lower::BodyInfo &info, const Filter &f, unsigned axis) {
+  bool any = false;
+  for (Operation *op : info.ops) {
+    if (!isa<kernel::LoadOp>(op) || op == kernel::LoadOp(f.load) || !(info.domainOf(op) & f.reduced))
+      continue;
+    for (unsigned a : lower::axesIn(info, f.reduced | f.rows)) {
+      std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[a]);
+      bool zero = linear && linear->coefficient.isZero(), one = linear && linear->coefficient.isOne();
+      if (!linear || (a == axis && one && !endsWith(info.kernel, cast<kernel::LoadOp>(op), info.extents[axis])))
+        return false;
+      if (!(zero || (a == axis ? one : info.extents[a].isOne() || Expr::divideExactly(linear->coefficient, info.extents[axis]))))
+        return false;
+      any |= a == axis && one;
+    }
+  }
+  return any;
+}
+
+std::optional<unsigned> target::channelsSideBySide(const lower::BodyInfo &info, const Filter &filter) {
+  for (unsigned a : lower::axesIn(info, filter.reduced))
+    if (info.extents[a].constant().value_or(0) > 1 && areChannels(info, filter, a))
+      return a;
+  return std::nullopt;
 }

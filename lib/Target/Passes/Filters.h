@@ -37,6 +37,10 @@ struct Filter {
   static std::optional<Filter> of(const lower::BodyInfo &info, bool halves = false, bool bytes = false);
 };
 
+/// The summed axis of an image's channels, more than one, where all that the image is made of has these side by side, and pixels so many elements apart: as
+/// frameworks have it that keep channels last.
+std::optional<unsigned> channelsSideBySide(const lower::BodyInfo &info, const Filter &filter);
+
 /// Whether neighbouring rows are read from lines of the image that they share, and step over pixels, so that a vector of these is made of several.
 bool readsLines(const lower::BodyInfo &info, const Filter &filter);
 

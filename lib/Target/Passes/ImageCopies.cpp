@@ -35,7 +35,7 @@ static int64_t placesOf(const BodyInfo &info, const Filter &filter, const Planes
 static std::optional<unsigned> imageToCopy(kernel::GenericOp kernel, bool halves, bool bytes) {
   BodyInfo info(kernel);
   std::optional<Filter> filter = Filter::of(info, halves, bytes);
-  if (!filter || !filter->isDense())
+  if (!filter || !filter->isDense() || channelsSideBySide(info, *filter))
     return std::nullopt;
   for (Operation *op : info.ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);

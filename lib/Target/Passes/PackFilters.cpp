@@ -95,7 +95,8 @@ public:
     else if ((!f->isDepthwise() || !packDepthwise(*f)) && panel)
       packGrouped(*f);
   }
-  /// Puts the columns of interleaved results into the order that they have there, and the filter's with them.
+  /// Puts channels that lie side by side innermost in the sum and, in panels, the columns of interleaved results into the order that they have there,
+  /// and the filter's with them.
   void orderColumns();
   /// Joins the taps along a line with the few channels of each pixel, where these lie side by side and are no window for tiles of results.
   void joinTaps();
@@ -107,8 +108,6 @@ private:
   bool isInterleaved(Filter f);
   bool readsPlanes(Filter f);
   bool hasFewPixels(Filter f);
-  bool isTogether(Filter f, unsigned axis);
-  std::optional<unsigned> channelsOf(Filter f);
   bool arePixelsApart(Filter f);
   void orderAxes(ArrayRef<unsigned> order);
   void putEmptiestFirst(Filter f, SmallVectorImpl<unsigned> &columns, ArrayRef<unsigned> reduced);
@@ -315,40 +314,15 @@ void Packer::putEmptiestFirst(Filter f, SmallVectorImpl<unsigned> &columns, Arra
   }
 }
 
-/// Are neighbours along an axis channels of one pixel, in all that the image is made of: side by side, and pixels so many elements apart?
-bool Packer::isTogether(Filter f, unsigned axis) {
-  bool any = false;
-  for (Operation *op : info.ops) {
-    if (!isa<kernel::LoadOp>(op) || op == f.load || !(info.domainOf(op) & f.reduced))
-      continue;
-    for (unsigned a : lower::axesIn(info, f.reduced | f.rows)) {
-      std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[a]);
-      bool zero = linear && linear->coefficient.isZero(), one = linear && linear->coefficient.isOne();
-      if (!linear || !(zero || (a == axis ? one : info.extents[a].isOne() || Expr::divideExactly(linear->coefficient, info.extents[axis]))))
-        return false;
-      any |= a == axis && one;
-    }
-  }
-  return any;
-}
-
-/// The channels of an image that has them side by side beside a window.
-std::optional<unsigned> Packer::channelsOf(Filter f) {
-  for (unsigned a : lower::axesIn(info, f.reduced))
-    if (info.extents[a].constant().value_or(0) > 1 && isTogether(f, a))
-      return a;
-  return std::nullopt;
-}
-
 /// An image that came with its channels side by side has them innermost in the sum, as one has that was moved.
 void Packer::orderColumns() {
-  std::optional<Filter> f = Filter::of(info);
+  std::optional<Filter> f = Filter::of(info, halves);
   if (!f || !isWhole(*f) || !f->isDense())
     return;
   auto axesOf = [&](AxisSet set) { return llvm::to_vector(lower::axesIn(info, set)); };
   SmallVector<unsigned> columns = axesOf(f->columns), reduced = axesOf(f->reduced), rows = axesOf(lower::allAxes(info) & ~(f->columns | f->reduced));
-  if (!isInterleaved(*f) && !readsPlanes(*f)) {
-    std::optional<unsigned> found = channelsOf(*f);
+  if (!panel || (!isInterleaved(*f) && !readsPlanes(*f))) {
+    std::optional<unsigned> found = channelsSideBySide(info, *f);
     auto channels = found ? llvm::find(reduced, *found) : reduced.end();
     if (channels == reduced.end() || channels + 1 == reduced.end())
       return;
@@ -464,7 +438,7 @@ void Packer::widen(Filter f, Type element) {
 /// Of a window over an image with its channels side by side no vector is made of pixels.
 bool Packer::arePixelsApart(Filter f) {
   constexpr int64_t widest = 4; // of which a shuffle makes one
-  if (channelsOf(f))
+  if (channelsSideBySide(info, f))
     return llvm::count_if(lower::axesIn(info, f.reduced), [&](unsigned a) { return !info.extents[a].isOne(); }) > 1;
   return llvm::any_of(lower::axesIn(info, f.reduced), [&](unsigned tap) { // its taps may have been joined with the channels
     return lower::liesTogether(info, f.image, tap) && llvm::all_of(info.ops, [&](Operation *op) {
@@ -479,7 +453,7 @@ bool Packer::arePixelsApart(Filter f) {
 
 void Packer::joinTaps() {
   std::optional<Filter> f = Filter::of(info);
-  std::optional<unsigned> channels = f && isWhole(*f) && f->isDense() ? channelsOf(*f) : std::nullopt;
+  std::optional<unsigned> channels = f && isWhole(*f) && f->isDense() ? channelsSideBySide(info, *f) : std::nullopt;
   int64_t columns = 1;
   for (unsigned a : lower::axesIn(info, f ? f->columns : 0))
     columns *= info.extents[a].constant().value_or(0);
@@ -670,10 +644,9 @@ struct PackFiltersPass : target::impl::PackFiltersBase<PackFiltersPass> {
       if (panel && winograd)
         kernel = withPlainWindow(kernel, forms, shared);
     for (kernel::GenericOp kernel : kernels) {
-      if (panel) {
+      if (panel)
         Packer(kernel, forms, shared).joinTaps();
-        Packer(kernel, forms, shared).orderColumns();
-      }
+      Packer(kernel, forms, shared).orderColumns();
       Packer(kernel, forms, shared).run();
     }
   }

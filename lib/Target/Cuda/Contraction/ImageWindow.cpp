@@ -136,7 +136,7 @@ bool WindowReader::linesAreInOrder() const {
 std::optional<ImageWindow> WindowReader::read() {
   unsigned operand = o.ref ? cast<BlockArgument>(o.ref).getArgNumber() : 0;
   kernel::GenericOp kernel = info.kernel;
-  if (!o.ref || operand >= kernel.getInputs().size() || o.fill || o.type.getIntOrFloatBitWidth() > 16)
+  if (!o.ref || operand >= kernel.getInputs().size() || o.fill || o.type.getIntOrFloatBitWidth() > 32)
     return std::nullopt;
   ir::Dims dims = ir::dimsOf(kernel.getInputs()[operand].getType());
   rank = dims.size() - 2;
