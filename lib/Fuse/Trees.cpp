@@ -260,6 +260,27 @@ bool Trees::areStoredBytes(Operation *op) const {
   return packed && llvm::any_of(leaves(op->getResult(0)), [&](const Leaf &l) { return !isExternal(l.value); });
 }
 
+/// Does all that is made of a transposed value, element by element or place by place, come back to the order before? Then windows over it are read as they lie.
+static bool isTurnedBack(ir::TransposeOp turned) {
+  constexpr size_t most = 256;
+  llvm::SetVector<Operation *> path;
+  path.insert(turned);
+  for (size_t i = 0; i < path.size(); ++i)
+    for (Operation *user : path[i]->getUsers()) {
+      if (auto back = dyn_cast<ir::TransposeOp>(user)) {
+        for (auto [d, p] : llvm::enumerate(back.getPerm()))
+          if (turned.getPerm()[p] != int64_t(d))
+            return false;
+        continue;
+      }
+      auto gather = dyn_cast<ir::GatherOp>(user);
+      if (path.size() > most || !(isa<ir::ElementwiseInterface, ir::SliceOp, ir::PadOp>(user) || (gather && path[i]->getResult(0) == gather.getX())))
+        return false;
+      path.insert(user);
+    }
+  return true;
+}
+
 bool Trees::mustBeRoot(Operation *op) {
   if (hasOwnLoop(op) || isHeavyRoot(op))
     return true;
@@ -284,7 +305,8 @@ bool Trees::mustBeRoot(Operation *op) {
   if (isa<ir::PadOp>(op) && stepsOverBytes(op))
     return true;
   auto isInMemory = [&](Value v) {
-    while (v.getDefiningOp<ir::ReshapeOp>()) // the same elements, in other words for their sizes
+    auto turned = [&] { return v.getDefiningOp<ir::TransposeOp>(); };
+    while (v.getDefiningOp<ir::ReshapeOp>() || (turned() && isTurnedBack(turned()))) // the same elements, in other words for their sizes, or as they lie
       v = v.getDefiningOp()->getOperand(0);
     return isExternal(v) || roots.contains(v.getDefiningOp());
   };
@@ -292,8 +314,12 @@ bool Trees::mustBeRoot(Operation *op) {
     return false;
   if (widens(op) && uses.count == 1 && isa<ir::PadOp>(uses.ops[0]) && isInMemory(narrowOf(op->getResult(0))))
     return false;
-  // Windows without a padding read places of it: what is stored is what it is made of.
-  if (widens(op) && uses.count > 1 && llvm::all_of(op->getUsers(), isView)) {
+  // Windows without a padding read places of it, an enlarged image lines: what is stored is what it is made of.
+  auto readsPlaces = [&](Operation *user) {
+    auto gather = dyn_cast<ir::GatherOp>(user);
+    return isView(user) || (gather && gather.getX() == op->getResult(0) && gather.getIndices() != op->getResult(0));
+  };
+  if (widens(op) && uses.count > 1 && llvm::all_of(op->getUsers(), readsPlaces)) {
     Value narrow = narrowOf(op->getResult(0));
     if (!isInMemory(narrow) && isPointwise(narrow.getDefiningOp()))
       roots.insert(narrow.getDefiningOp());

@@ -46,7 +46,7 @@ static Error refuseIdleFlags(const CompileFlags &flags, const CompileOptions &op
       {"--report", Needs::File},           {"--MD", Needs::File},           {"--MF", Needs::File},
       {"--prefix", Needs::File},           {"--weights", Needs::File},      {"--cache-dir", Needs::File},
       {"--cache-size", Needs::File},       {"--precision", Needs::Code}, {"--tuning", Needs::Code},
-      {"--max-schedules", Needs::CpuCode}, {"--convolutions", Needs::CpuCode}, {"--cuda-path", Needs::GpuCode}};
+      {"--max-schedules", Needs::CpuCode}, {"--convolutions", Needs::Code}, {"--cuda-path", Needs::GpuCode}};
   bool file = options.emit == EmitStage::Artifact || options.emit == EmitStage::Object;
   bool code = options.emit != EmitStage::Graph && options.emit != EmitStage::Kernels;
   auto isForCpu = [](const TargetSpec &t) { return target::findBackend(t.arch)->isHost(); };
@@ -192,7 +192,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
                    "Ways that one kernel may run in, by its sizes, on CPUs (default " + std::to_string(schedule::usualSchedules) + ")")
       ->check(CLI::Range(1, 32));
   command->add_option("--convolutions", flags->convolutions,
-                      "On CPUs: fast, by fewer products where that pays (the default), or direct: all of them");
+                      "fast: by fewer products on CPUs, narrow groups together on GPUs, where that pays (the default); direct: as defined");
   command->add_option("--tuning", o.tuning, "Measured schedules for CPUs that take the place of the compiler's");
   command->add_option("--jobs", o.threads, "Threads that generate code and pack constants")->check(CLI::Range(1, 64));
   CLI::Option *cache = command->add_option("--cache-dir", o.cacheFolder,

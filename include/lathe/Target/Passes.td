@@ -104,6 +104,26 @@ def PackFilters : Pass<"lathe-pack-filters", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lathe::kernel::KernelDialect", "::lathe::schedule::ScheduleDialect", "::mlir::arith::ArithDialect"];
 }
 
+def DenseGroups : Pass<"lathe-dense-groups", "::mlir::ModuleOp"> {
+  let summary = "Convolutions of narrow groups, of 16-bit floats, as plain ones";
+  let description = [{
+    A convolution of groups of at most 32 output channels, with a constant filter, becomes one of all channels whose filter has zeros between the groups,
+    as long as that has at most 8 MiB: tensor cores multiply whole tiles, most of which a narrow group leaves empty.
+
+    Before:
+    ```mlir
+    kernel.generic reduction @conv axes(g = "8", n = "4", y = "9", x = "9", c = "4", u = "3", v = "3")
+      ... kernel.load %image[...]; kernel.load %filter["144*g + 36*n + 9*c + 3*u + v"]
+    ```
+    After:
+    ```mlir
+    kernel.generic reduction @conv axes(n = "32", y = "9", x = "9", c = "32", u = "3", v = "3")
+      ... kernel.load %image[...]; kernel.load %dense["288*n + 9*c + 3*u + v"]
+    ```
+  }];
+  let dependentDialects = ["::lathe::kernel::KernelDialect", "::lathe::ir::LatheDialect"];
+}
+
 def UpdateInPlace : Pass<"lathe-update-in-place", "::mlir::ModuleOp"> {
   let summary = "Results that take the place of an operand that nobody reads afterwards";
   let description = [{

@@ -119,6 +119,8 @@ public:
     precision.windows = true;
     if (narrows)
       pm.addPass(target::createCudaPrecision(precision));
+    if (!options.directConvolutions)
+      pm.addPass(target::createDenseGroups());
     target::ChannelsLastOptions images;
     images.halves = images.bytes = images.copies = true;
     pm.addPass(target::createChannelsLast(images));

@@ -263,9 +263,25 @@ static void layByDepth(kernel::GenericOp kernel, kernel::ContractOp product) {
   product.setRhsOffset((Expr::symbol(column) * Expr(k->first) + Expr::symbol(depth)).str());
 }
 
+/// Tensor cores drop the bits that tf32 has not, which draws all products towards zero: the filter's are rounded before.
+static void roundFilter(kernel::GenericOp kernel, kernel::LoadOp load) {
+  unsigned number = mlir::cast<BlockArgument>(load.getRef()).getArgNumber();
+  auto constant = kernel.getInputs()[number].getDefiningOp<ir::ConstantOp>();
+  std::optional<ir::ConstantTensor> t = constant ? ir::readConstant(constant.getValue()) : std::nullopt;
+  if (!t)
+    return;
+  Type tf32 = FloatTF32Type::get(kernel.getContext());
+  for (double &x : t->floats)
+    x = ir::roundTo(x, tf32);
+  OpBuilder b(kernel);
+  kernel.getInputsMutable()[number].set(b.create<ir::ConstantOp>(constant.getLoc(), t->type, ir::writeConstant(*t, "rounded")));
+}
+
 static void useTf32(kernel::GenericOp kernel, bool windows) {
   std::optional<target::Filter> filter = windows ? target::Filter::of(lower::BodyInfo(kernel)) : std::nullopt;
   bool products = filter && filter->isDense();
+  if (products)
+    roundFilter(kernel, filter->load);
   kernel.getBody().walk([&](kernel::ContractOp op) {
     products |= !windows && op.getType().isF32();
     if (!windows && op.getType().isF32())
