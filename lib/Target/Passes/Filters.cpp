@@ -85,28 +85,34 @@ bool target::readsLines(const lower::BodyInfo &info, const Filter &filter) {
   return line && line->step > 1;
 }
 
-/// Has the operand that is loaded so many elements in its last dimension? (Windows that step over themselves have taps that lie like channels.)
+/// Has the operand that is loaded so many elements in its last dimension?
 static bool endsWith(kernel::GenericOp kernel, kernel::LoadOp load, const Expr &extent) {
   unsigned number = cast<BlockArgument>(load.getRef()).getArgNumber();
   auto type = number < kernel.getInputs().size() ? dyn_cast<RankedTensorType>(kernel.getInputs()[number].getType()) : RankedTensorType();
   return type && type.getRank() && extent.constant() == std::optional(type.getShape().back());
 }
 
-/// Are neighbours along an axis channels of one pixel, in all that the image is made of: side by side, and pixels so many elements apart?
+/// Are neighbours along an axis channels of one pixel, in all that the image is made of: side by side, and pixels so many elements apart? Windows that step over
+/// themselves have taps that lie so, too, but no other ones that lie so many elements apart, and no image that is as wide.
 static bool areChannels(const lower::BodyInfo &info, const Filter &f, unsigned axis) {
   bool any = false;
   for (Operation *op : info.ops) {
     if (!isa<kernel::LoadOp>(op) || op == kernel::LoadOp(f.load) || !(info.domainOf(op) & f.reduced))
       continue;
+    bool known = endsWith(info.kernel, cast<kernel::LoadOp>(op), info.extents[axis]), reads = false;
     for (unsigned a : lower::axesIn(info, f.reduced | f.rows)) {
       std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[a]);
-      bool zero = linear && linear->coefficient.isZero(), one = linear && linear->coefficient.isOne();
-      if (!linear || (a == axis && one && !endsWith(info.kernel, cast<kernel::LoadOp>(op), info.extents[axis])))
+      if (!linear)
         return false;
+      bool zero = linear->coefficient.isZero(), one = linear->coefficient.isOne();
+      known |= a != axis && (f.reduced >> a & 1) && linear->coefficient == info.extents[axis];
       if (!(zero || (a == axis ? one : info.extents[a].isOne() || Expr::divideExactly(linear->coefficient, info.extents[axis]))))
         return false;
-      any |= a == axis && one;
+      reads |= a == axis && one;
     }
+    if (reads && !known)
+      return false;
+    any |= reads;
   }
   return any;
 }
