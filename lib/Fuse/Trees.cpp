@@ -317,7 +317,7 @@ bool Trees::mustBeRoot(Operation *op) {
   // Windows without a padding read places of it, an enlarged image lines: what is stored is what it is made of.
   auto readsPlaces = [&](Operation *user) {
     auto gather = dyn_cast<ir::GatherOp>(user);
-    return isView(user) || (gather && gather.getX() == op->getResult(0) && gather.getIndices() != op->getResult(0));
+    return isView(user) || (gather && gather.getX() == op->getResult(0));
   };
   if (widens(op) && uses.count > 1 && llvm::all_of(op->getUsers(), readsPlaces)) {
     Value narrow = narrowOf(op->getResult(0));

@@ -183,7 +183,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--weights", flags->weights, "embed, or external: a file beside the artifact");
   command->add_option("--report", o.report, "Write what became of the model's nodes, as JSON");
   command->add_option("--prefix", o.prefix, "Of the artifact's entry points: PREFIX_create, ...");
-  command->add_option("--precision", o.precision, "Of contractions: f32, bf16, f16 (on CPUs of their weights), on GPUs also tf32");
+  command->add_option("--precision", o.precision, "Of contractions and convolutions: f32, bf16, f16 (on CPUs of their weights), on GPUs also tf32");
   command->add_option("--seed", flags->seed,
                       "Accept random numbers, drawn when compiling; for operators that say no seed");
   command->add_option("--cuda-path", o.toolkit, "CUDA toolkit with ptxas and libdevice");

@@ -1,7 +1,6 @@
 //===- ChannelTaps.cpp - Lines of windows over few channels side by side ----===//
 
 #include "ChannelTaps.h"
-#include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Lower/BodySlices.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/ContractionRoles.h"
@@ -14,17 +13,12 @@ using lower::AxisSet;
 using lower::BodyInfo;
 using shape::Expr;
 
-static std::optional<Expr> coefficientOf(const BodyInfo &info, Operation *op, unsigned axis) {
-  std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
-  return linear ? std::optional(linear->coefficient) : std::nullopt;
-}
-
 /// The axis whose neighbours are as many elements apart as a pixel has, in all reads.
 static std::optional<unsigned> tapsBeside(const BodyInfo &info, const Filter &f, unsigned channels) {
   for (unsigned a : lower::axesIn(info, f.reduced)) {
     bool all = a != channels;
     for (Operation *op : lower::opsBelow(f.image))
-      all = all && (!isa<kernel::LoadOp>(op) || coefficientOf(info, op, a) == std::optional(info.extents[channels]));
+      all = all && (!isa<kernel::LoadOp>(op) || stepAlong(info, op, a) == std::optional(info.extents[channels]));
     if (all)
       return a;
   }
@@ -34,7 +28,7 @@ static std::optional<unsigned> tapsBeside(const BodyInfo &info, const Filter &f,
 /// Of `index >= limit` and `index < limit`, where limits know nothing of the image, as many places as a pixel has elements may be asked for instead.
 static bool mayBeElements(const BodyInfo &info, kernel::IndexOp index, unsigned taps, unsigned channels) {
   AxisSet both = AxisSet(1) << taps | AxisSet(1) << channels;
-  if (!index.getIndices().empty() || (info.axesOf(index.getResult()) >> channels & 1) || coefficientOf(info, index, taps) != std::optional(Expr(1)))
+  if (!index.getIndices().empty() || (info.axesOf(index.getResult()) >> channels & 1) || stepAlong(info, index, taps) != std::optional(Expr(1)))
     return false;
   return llvm::all_of(index->getUsers(), [&](Operation *user) {
     auto compare = dyn_cast<arith::CmpIOp>(user);
@@ -45,37 +39,20 @@ static bool mayBeElements(const BodyInfo &info, kernel::IndexOp index, unsigned 
 
 /// The filter's elements with the taps and channels innermost, in this order, and the offset of its load there.
 static bool reorderFilter(kernel::GenericOp kernel, const BodyInfo &info, Filter f, unsigned taps, unsigned channels) {
-  OpOperand &input = kernel.getInputsMutable()[cast<BlockArgument>(f.load.getRef()).getArgNumber()];
-  auto constant = input.get().getDefiningOp<ir::ConstantOp>();
-  std::optional<ir::ConstantTensor> from = constant ? ir::readConstant(constant.getValue()) : std::nullopt;
   SmallVector<unsigned> axes;
   for (unsigned a : lower::axesIn(info, f.columns | f.reduced))
     if (a != taps && a != channels)
       axes.push_back(a);
   axes.append({taps, channels});
-  SmallVector<int64_t> extents, strides;
-  for (unsigned a : axes) {
-    std::optional<Expr> stride = coefficientOf(info, f.load, a);
-    if (!from || !info.extents[a].constant() || !stride || !stride->constant())
-      return false;
-    extents.push_back(*info.extents[a].constant());
-    strides.push_back(*stride->constant());
-  }
-  SmallVector<int64_t> ordered = ir::stridesOf(extents);
-  if (ordered.front() * extents.front() != from->size())
+  std::optional<ir::ConstantTensor> ordered = elementsBy(info, f, axes);
+  if (!ordered)
     return false;
-  ir::ConstantTensor to(from->type);
   Expr offset(0);
-  for (int64_t i = 0; i < to.size(); ++i) {
-    int64_t at = 0;
-    for (size_t d = 0; d < axes.size(); ++d)
-      at += i / ordered[d] % extents[d] * strides[d];
-    to.copyFrom(*from, at, i);
-  }
-  for (auto [a, stride] : llvm::zip(axes, ordered))
-    offset = offset + Expr::symbol(info.axes[a]) * Expr(stride);
+  for (unsigned a : axes)
+    offset = offset * info.extents[a] + Expr::symbol(info.axes[a]);
   OpBuilder b(kernel);
-  input.set(b.create<ir::ConstantOp>(constant.getLoc(), to.type, ir::writeConstant(to, "joined")));
+  auto constant = b.create<ir::ConstantOp>(sourceOf(kernel, f).getLoc(), ordered->type, ir::writeConstant(*ordered, "joined"));
+  kernel.getInputsMutable()[cast<BlockArgument>(f.load.getRef()).getArgNumber()].set(constant);
   f.load.setOffset(offset.str());
   return true;
 }
@@ -83,13 +60,10 @@ static bool reorderFilter(kernel::GenericOp kernel, const BodyInfo &info, Filter
 /// `count * limit`, in front of the comparison.
 static Value timesAsMany(arith::CmpIOp compare, int64_t count) {
   OpBuilder b(compare);
-  Value factor = b.create<arith::ConstantOp>(compare.getLoc(), b.getI64IntegerAttr(count));
   if (auto limit = compare.getRhs().getDefiningOp<kernel::IndexOp>(); limit && limit.getIndices().empty())
     return b.create<kernel::IndexOp>(compare.getLoc(), b.getI64Type(), b.getStringAttr((limit.getIndexExpr() * Expr(count)).str()), ValueRange());
-  APInt known;
-  if (matchPattern(compare.getRhs(), m_ConstantInt(&known)))
-    return b.create<arith::ConstantOp>(compare.getLoc(), b.getI64IntegerAttr(known.getSExtValue() * count));
-  return b.create<arith::MulIOp>(compare.getLoc(), compare.getRhs(), factor);
+  Value factor = b.create<arith::ConstantOp>(compare.getLoc(), b.getI64IntegerAttr(count));
+  return b.createOrFold<arith::MulIOp>(compare.getLoc(), compare.getRhs(), factor);
 }
 
 bool target::joinChannelTaps(kernel::GenericOp kernel, const BodyInfo &info, const Filter &f, unsigned channels) {
@@ -103,7 +77,7 @@ bool target::joinChannelTaps(kernel::GenericOp kernel, const BodyInfo &info, con
     bool mentions = (isa<kernel::IndexOp, kernel::LoadOp>(op)) && (info.exprOf(op).mentions(info.axes[*taps]) || info.exprOf(op).mentions(info.axes[channels]));
     if (!mentions || op == kernel::LoadOp(f.load))
       continue;
-    if (index ? !mayBeElements(info, index, *taps, channels) : coefficientOf(info, op, channels) != std::optional(Expr(1)))
+    if (index ? !mayBeElements(info, index, *taps, channels) : stepAlong(info, op, channels) != std::optional(Expr(1)))
       return false;
     if (index)
       places.insert(index);
@@ -115,18 +89,12 @@ bool target::joinChannelTaps(kernel::GenericOp kernel, const BodyInfo &info, con
       user->setOperand(1, timesAsMany(cast<arith::CmpIOp>(user), *count));
     index.setExpr((index.getIndexExpr() * Expr(*count) + Expr::symbol(info.axes[channels])).str());
   }
-  SmallVector<Attribute> names, extents;
-  auto add = [&](unsigned a) {
-    names.push_back(kernel.getAxisNames()[a]);
-    extents.push_back(kernel.getAxisExtents()[a]);
-  };
+  SmallVector<unsigned> order;
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if (a != *taps && a != channels)
-      add(a);
-  add(*taps);
-  add(channels);
-  kernel.setAxisNamesAttr(ArrayAttr::get(kernel.getContext(), names));
-  kernel.setAxisExtentsAttr(ArrayAttr::get(kernel.getContext(), extents));
+      order.push_back(a);
+  order.append({*taps, channels});
+  orderAxes(kernel, order);
   lower::mergeAxes(kernel, {info.axes[*taps], info.axes[channels]});
   return true;
 }

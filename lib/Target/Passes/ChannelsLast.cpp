@@ -336,16 +336,13 @@ static void reorderAxes(kernel::GenericOp kernel, const BodyInfo &info, AxisSet 
     if (auto product = dyn_cast<kernel::ContractOp>(op))
       reduced |= info.axesOf(product.getAxes());
   }
-  SmallVector<Attribute> names, extents;
+  SmallVector<unsigned> order;
   for (bool inside : {false, true})
     for (bool channel : {false, true})
       for (unsigned a = 0; a < info.axes.size(); ++a)
-        if (bool(reduced >> a & 1) == inside && bool(channels >> a & 1) == channel) {
-          names.push_back(kernel.getAxisNames()[a]);
-          extents.push_back(kernel.getAxisExtents()[a]);
-        }
-  kernel.setAxisNamesAttr(ArrayAttr::get(kernel.getContext(), names));
-  kernel.setAxisExtentsAttr(ArrayAttr::get(kernel.getContext(), extents));
+        if (bool(reduced >> a & 1) == inside && bool(channels >> a & 1) == channel)
+          order.push_back(a);
+  orderAxes(kernel, order);
 }
 
 void Layouts::rewrite(kernel::GenericOp kernel, KernelAccesses &mine) {

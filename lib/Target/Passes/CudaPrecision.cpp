@@ -1,8 +1,9 @@
 //===- CudaPrecision.cpp - Operands in the type that tensor cores take -----===//
 
+#include "ConstantMatrix.h"
 #include "CopyKernel.h"
 #include "Filters.h"
-#include "lathe/Dialect/Lathe/ConstantTensor.h"
+#include "lathe/Dialect/Kernel/Precision.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Lower/CodedProduct.h"
 #include "lathe/Target/Passes.h"
@@ -72,7 +73,7 @@ static std::set<unsigned> operandsOfWindow(kernel::GenericOp kernel) {
   if (!arg || !image.getType().isF32() || !f->load.getType().isF32() || !arg.hasOneUse() || arg.getArgNumber() >= kernel.getInputs().size())
     return {};
   unsigned filter = mlir::cast<BlockArgument>(f->load.getRef()).getArgNumber();
-  return kernel.getInputs()[filter].getDefiningOp<ir::ConstantOp>() ? std::set<unsigned>{arg.getArgNumber(), filter} : std::set<unsigned>();
+  return target::sourceOf(kernel, *f).getDefiningOp<ir::ConstantOp>() ? std::set<unsigned>{arg.getArgNumber(), filter} : std::set<unsigned>();
 }
 
 /// The kernel's inputs that only products read, all of them f32: half a product in each type serves nobody.
@@ -163,17 +164,24 @@ Value CudaPrecisionPass::halfResult(OpResult v) {
   return halves[wider->getResult(number)] = wider->getResults().back();
 }
 
-Value CudaPrecisionPass::halfConstant(ir::ConstantOp constant) {
+/// Its elements rounded to `precision`, as a constant of `type`. Nothing where they are unknown, as in a test.
+static Value roundedConstant(ir::ConstantOp constant, Type precision, RankedTensorType type) {
   std::optional<ir::ConstantTensor> t = ir::readConstant(constant.getValue());
-  OpBuilder b(constant);
-  if (!t) { // has no bytes, in a test
-    auto none = DenseElementsAttr::get(halfType(constant.getResult()), b.getFloatAttr(element, 0.0));
-    return b.create<ir::ConstantOp>(constant.getLoc(), none);
-  }
-  t->type = halfType(constant.getResult());
+  if (!t)
+    return {};
+  t->type = type;
   for (double &x : t->floats)
-    x = ir::roundTo(x, element);
+    x = ir::roundTo(x, precision);
+  OpBuilder b(constant);
   return b.create<ir::ConstantOp>(constant.getLoc(), ir::writeConstant(*t, "rounded"));
+}
+
+Value CudaPrecisionPass::halfConstant(ir::ConstantOp constant) {
+  if (Value rounded = roundedConstant(constant, element, halfType(constant.getResult())))
+    return rounded;
+  OpBuilder b(constant);
+  auto none = DenseElementsAttr::get(halfType(constant.getResult()), b.getFloatAttr(element, 0.0));
+  return b.create<ir::ConstantOp>(constant.getLoc(), none);
 }
 
 Value CudaPrecisionPass::half(Value v) {
@@ -209,17 +217,6 @@ Value CudaPrecisionPass::half(Value v) {
   return out;
 }
 
-/// The load reads elements of the half type, which are widened again.
-static void loadNarrow(kernel::LoadOp load, Type element) {
-  OpBuilder b(load);
-  if (load.getFill())
-    load.getFillMutable().assign(b.createOrFold<arith::TruncFOp>(load.getLoc(), element, load.getFill()));
-  b.setInsertionPointAfter(load);
-  auto wide = b.create<arith::ExtFOp>(load.getLoc(), load.getType(), load.getResult());
-  load.getResult().replaceAllUsesExcept(wide.getResult(), wide);
-  load.getResult().setType(element);
-}
-
 void CudaPrecisionPass::narrowOperands(kernel::GenericOp kernel) {
   for (unsigned i : narrowed(kernel)) {
     Value h = half(kernel.getInputs()[i]);
@@ -227,7 +224,7 @@ void CudaPrecisionPass::narrowOperands(kernel::GenericOp kernel) {
     kernel.getInputRef(i).setType(kernel::RefType::get(kernel.getContext(), element));
     for (Operation *user : kernel.getInputRef(i).getUsers())
       if (auto load = dyn_cast<kernel::LoadOp>(user))
-        loadNarrow(load, element);
+        target::loadNarrow(load, element);
   }
 }
 
@@ -239,60 +236,34 @@ void CudaPrecisionPass::narrowOperands(kernel::GenericOp kernel) {
 static void layByDepth(kernel::GenericOp kernel, kernel::ContractOp product) {
   auto ref = mlir::cast<BlockArgument>(product.getRhs());
   unsigned number = ref.getArgNumber();
-  Expr offset = product.getRhsExpr();
-  auto symbols = offset.symbols();
-  std::vector<std::string> axes(symbols.begin(), symbols.end());
-  if (number >= kernel.getInputs().size() || !kernel.getInputs()[number].getDefiningOp<ir::ConstantOp>() || !ref.hasOneUse() ||
-      product.getAxes().size() != 1 || axes.size() != 2)
-    return;
-  std::string depth = mlir::cast<StringAttr>(product.getAxes()[0]).str(), column = axes[axes[0] == depth];
-  auto extentAndStep = [&](const std::string &axis) -> std::optional<std::pair<int64_t, int64_t>> {
-    std::optional<Expr> extent = kernel.getExtent(axis);
-    std::optional<Expr::Linear> linear = offset.linearIn(axis);
-    if (!extent || !extent->constant() || !linear || !linear->coefficient.constant())
-      return std::nullopt;
-    return std::pair(*extent->constant(), *linear->coefficient.constant());
-  };
-  auto k = extentAndStep(depth), n = extentAndStep(column);
-  if (!k || !n || k->second == 1 || offset != Expr::symbol(depth) * Expr(k->second) + Expr::symbol(column) * Expr(n->second))
+  Value source = number < kernel.getInputs().size() ? kernel.getInputs()[number] : Value();
+  std::optional<target::ConstantMatrix> m = target::ConstantMatrix::of(kernel, product);
+  if (!source || !source.getDefiningOp<ir::ConstantOp>() || !ref.hasOneUse() || !m || m->kStride == 1)
     return;
   OpBuilder b(kernel);
-  Value source = kernel.getInputs()[number];
-  auto type = RankedTensorType::get({n->first, k->first}, b.getF32Type());
-  kernel.getInputsMutable()[number].set(b.create<kernel::PackOp>(source.getLoc(), type, source, k->first, n->first, k->second, n->second, 0));
-  product.setRhsOffset((Expr::symbol(column) * Expr(k->first) + Expr::symbol(depth)).str());
+  auto type = RankedTensorType::get({m->n, m->k}, b.getF32Type());
+  kernel.getInputsMutable()[number].set(b.create<kernel::PackOp>(source.getLoc(), type, source, m->k, m->n, m->kStride, m->nStride, 0));
+  product.setRhsOffset((Expr::symbol(m->nAxis) * Expr(m->k) + Expr::symbol(m->kAxis)).str());
 }
 
 /// Tensor cores drop the bits that tf32 has not, which draws all products towards zero: the filter's are rounded before.
-static void roundFilter(kernel::GenericOp kernel, kernel::LoadOp load) {
-  unsigned number = mlir::cast<BlockArgument>(load.getRef()).getArgNumber();
-  auto constant = kernel.getInputs()[number].getDefiningOp<ir::ConstantOp>();
-  std::optional<ir::ConstantTensor> t = constant ? ir::readConstant(constant.getValue()) : std::nullopt;
-  if (!t)
+static void useTf32InWindow(kernel::GenericOp kernel) {
+  std::optional<target::Filter> filter = target::Filter::of(lower::BodyInfo(kernel));
+  if (!filter || !filter->isDense())
     return;
-  Type tf32 = FloatTF32Type::get(kernel.getContext());
-  for (double &x : t->floats)
-    x = ir::roundTo(x, tf32);
-  OpBuilder b(kernel);
-  kernel.getInputsMutable()[number].set(b.create<ir::ConstantOp>(constant.getLoc(), t->type, ir::writeConstant(*t, "rounded")));
+  kernel::multiplyAsTf32(kernel);
+  auto constant = target::sourceOf(kernel, *filter).getDefiningOp<ir::ConstantOp>();
+  if (Value rounded = constant ? roundedConstant(constant, FloatTF32Type::get(kernel.getContext()), ir::typeOf(constant.getResult())) : Value())
+    kernel.getInputsMutable()[mlir::cast<BlockArgument>(filter->load.getRef()).getArgNumber()].set(rounded);
 }
 
-static void useTf32(kernel::GenericOp kernel, bool windows) {
-  std::optional<target::Filter> filter = windows ? target::Filter::of(lower::BodyInfo(kernel)) : std::nullopt;
-  bool products = filter && filter->isDense();
-  if (products)
-    roundFilter(kernel, filter->load);
+static void useTf32InProducts(kernel::GenericOp kernel) {
   kernel.getBody().walk([&](kernel::ContractOp op) {
-    products |= !windows && op.getType().isF32();
-    if (!windows && op.getType().isF32())
-      layByDepth(kernel, op);
+    if (!op.getType().isF32())
+      return;
+    layByDepth(kernel, op);
+    kernel::multiplyAsTf32(kernel);
   });
-  if (!products)
-    return;
-  Builder b(kernel.getContext());
-  NamedAttrList schedule(kernel.getScheduleAttr() ? kernel.getScheduleAttr().getValue() : ArrayRef<NamedAttribute>());
-  schedule.set("precision", b.getStringAttr("tf32"));
-  kernel.setScheduleAttr(schedule.getDictionary(kernel.getContext()));
 }
 
 void CudaPrecisionPass::runOnOperation() {
@@ -317,7 +288,7 @@ void CudaPrecisionPass::runOnOperation() {
     }
   };
   if (precision == "tf32")
-    return each([&](kernel::GenericOp kernel) { useTf32(kernel, windows); });
+    return each(windows ? useTf32InWindow : useTf32InProducts);
   if (precision != "bf16" && precision != "f16") {
     getOperation().emitError("precision is '") << precision << "', expected bf16, f16 or tf32";
     return signalPassFailure();

@@ -41,11 +41,6 @@ struct Groups {
 };
 } // namespace
 
-static Expr coefficientOf(const BodyInfo &info, Operation *op, unsigned axis) {
-  std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
-  return linear ? linear->coefficient : Expr::unknown();
-}
-
 std::optional<Groups> Groups::of(const BodyInfo &info) {
   std::optional<Filter> f = Filter::of(info, /*halves=*/true);
   if (!f || f->isDense() || f->isDepthwise() || llvm::popcount(f->shared) != 1 || llvm::popcount(f->columns) != 1 || f->load.getType().isF32())
@@ -53,20 +48,15 @@ std::optional<Groups> Groups::of(const BodyInfo &info) {
   Groups g;
   g.filter = *f;
   g.group = llvm::countr_zero(f->shared), g.column = llvm::countr_zero(f->columns);
-  bool found = false;
-  for (unsigned a : lower::axesIn(info, f->reduced)) {
-    bool channels = !found && llvm::all_of(info.ops, [&](Operation *op) {
-      bool image = isa<kernel::LoadOp>(op) && op != kernel::LoadOp(f->load) && (info.domainOf(op) & f->reduced);
-      return !image || coefficientOf(info, op, g.group) == coefficientOf(info, op, a) * info.extents[a];
-    });
-    if (channels)
-      g.channel = a, found = true;
-    else
+  std::optional<unsigned> channel = channelOfGroups(info, *f);
+  if (!channel)
+    return std::nullopt;
+  g.channel = *channel;
+  for (unsigned a : lower::axesIn(info, f->reduced))
+    if (a != g.channel)
       g.others.push_back(a);
-  }
-  for (auto [axis, n] : {std::pair(g.group, &g.count), std::pair(g.column, &g.columns)})
+  for (auto [axis, n] : {std::pair(g.group, &g.count), std::pair(g.column, &g.columns), std::pair(g.channel, &g.channels)})
     *n = info.extents[axis].constant().value_or(0);
-  g.channels = found ? info.extents[g.channel].constant().value_or(0) : 0;
   int64_t elements = g.count * g.columns * g.count * g.channels;
   for (unsigned a : g.others)
     elements *= info.extents[a].constant().value_or(0);
@@ -84,41 +74,28 @@ bool Groups::follows(const BodyInfo &info) const {
       return true;
     bool image = isa<kernel::LoadOp>(op) && (info.domainOf(op) & filter.reduced);
     unsigned inner = image ? channel : column;
-    Expr step = coefficientOf(info, op, inner);
-    return !isa<kernel::IndexOp>(op) && !step.isUnknown() && coefficientOf(info, op, group) == step * info.extents[inner] &&
+    std::optional<Expr> step = stepAlong(info, op, inner);
+    return !isa<kernel::IndexOp>(op) && step && stepAlong(info, op, group) == std::optional(*step * info.extents[inner]) &&
            !e.mentions(info.axes[image ? column : channel]);
   });
 }
 
 /// [column of all][channel of all][others], zeros between groups.
 Value Groups::denseFilter(kernel::GenericOp kernel, const BodyInfo &info) const {
-  kernel::LoadOp load = filter.load;
-  auto constant = kernel.getInputs()[cast<BlockArgument>(load.getRef()).getArgNumber()].getDefiningOp<ir::ConstantOp>();
-  std::optional<ir::ConstantTensor> from = constant ? ir::readConstant(constant.getValue()) : std::nullopt;
-  SmallVector<int64_t> extents{count, columns, channels}, strides;
   SmallVector<unsigned> axes{group, column, channel};
   axes.append(others.begin(), others.end());
-  for (unsigned a : others)
-    extents.push_back(*info.extents[a].constant());
-  for (unsigned a : axes) {
-    std::optional<int64_t> stride = coefficientOf(info, load, a).constant();
-    if (!stride || !from)
-      return {};
-    strides.push_back(*stride);
-  }
-  SmallVector<int64_t> ordered = ir::stridesOf(extents);
-  int64_t all = ordered.front() * count, taps = ordered[2];
-  if (all != from->size())
+  std::optional<ir::ConstantTensor> from = elementsBy(info, filter, axes);
+  if (!from)
     return {};
+  int64_t taps = from->size() / (count * columns * channels);
   ir::ConstantTensor to(RankedTensorType::get({count * columns, count * channels, taps}, from->type.getElementType()));
-  for (int64_t i = 0; i < all; ++i) {
-    int64_t at = 0, g = i / ordered[0], n = i / ordered[1] % columns, c = i / ordered[2] % channels;
-    for (size_t d = 0; d < axes.size(); ++d)
-      at += i / ordered[d] % extents[d] * strides[d];
-    to.copyFrom(*from, at, ((g * columns + n) * count * channels + g * channels + c) * taps + i % taps);
+  int64_t run = channels * taps; // of a group's column
+  for (int64_t i = 0; i < from->size(); ++i) {
+    int64_t column = i / run, ofGroup = column / columns * run;
+    to.copyFrom(*from, i, column * count * run + ofGroup + i % run);
   }
   OpBuilder b(kernel);
-  return b.create<ir::ConstantOp>(constant.getLoc(), to.type, ir::writeConstant(to, "dense"));
+  return b.create<ir::ConstantOp>(sourceOf(kernel, filter).getLoc(), to.type, ir::writeConstant(to, "dense"));
 }
 
 void Groups::rewrite(kernel::GenericOp kernel, const BodyInfo &info) const {

@@ -95,16 +95,6 @@ bool FilterPacker::hasFewPixels(Filter f) {
   return pixels >= fewestRows && pixels <= most && columns >= narrowest && computed(pixels) > worth * computed(columns) * inside;
 }
 
-void FilterPacker::orderAxes(ArrayRef<unsigned> order) {
-  SmallVector<Attribute> names, extents;
-  for (unsigned a : order) {
-    names.push_back(kernel.getAxisNames()[a]);
-    extents.push_back(kernel.getAxisExtents()[a]);
-  }
-  kernel.setAxisNamesAttr(ArrayAttr::get(kernel.getContext(), names));
-  kernel.setAxisExtentsAttr(ArrayAttr::get(kernel.getContext(), extents));
-}
-
 /// A constant with the filter's columns in this order, each with its products as they were.
 bool FilterPacker::permuteFilter(Filter f, ArrayRef<unsigned> columns) {
   auto constant = sourceOf(kernel, f).getDefiningOp<ir::ConstantOp>();
@@ -175,7 +165,7 @@ void FilterPacker::orderColumns() {
     std::rotate(channels, channels + 1, reduced.end());
     rows.append(columns);
     rows.append(reduced);
-    return orderAxes(rows);
+    return orderAxes(kernel, rows);
   }
   llvm::stable_sort(columns, [&](unsigned x, unsigned y) {
     return isLarger(resultStep(x).value_or(Expr(0)), resultStep(y).value_or(Expr(0)));
@@ -195,7 +185,7 @@ void FilterPacker::orderColumns() {
     return;
   rows.append(columns);
   rows.append(reduced);
-  orderAxes(rows);
+  orderAxes(kernel, rows);
 }
 
 /// Of a window over an image with its channels side by side no vector is made of pixels.

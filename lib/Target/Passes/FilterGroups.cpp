@@ -43,29 +43,6 @@ bool FilterPacker::packDepthwise(Filter f) {
   return true;
 }
 
-/// The summed axis that goes on where the axis of groups steps, in all that the image is made of: its number among the summed
-/// axes, -1 where each group has one channel; nothing where channels do not lie like that.
-std::optional<int64_t> FilterPacker::channelAxis(Filter f) {
-  unsigned group = llvm::countr_zero(f.shared);
-  auto step = [&](Operation *op, unsigned axis) {
-    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
-    return linear ? linear->coefficient : Expr(0);
-  };
-  SmallVector<Operation *> loads;
-  for (Operation *op : info.ops)
-    if (isa<kernel::LoadOp>(op) && op != f.load && (info.domainOf(op) & f.reduced))
-      loads.push_back(op);
-  int64_t number = 0;
-  for (unsigned a = 0; a < info.axes.size(); ++a) {
-    if (!(f.reduced >> a & 1))
-      continue;
-    if (!loads.empty() && llvm::all_of(loads, [&](Operation *op) { return step(op, group) == step(op, a) * info.extents[a]; }))
-      return number;
-    ++number;
-  }
-  return -1;
-}
-
 /// Groups that together fill vectors, of 16 elements where a machine has such, are a panel; others are panels of their own.
 void FilterPacker::packGrouped(Filter f) {
   constexpr int64_t widest = 16;
@@ -73,10 +50,12 @@ void FilterPacker::packGrouped(Filter f) {
     return;
   const Expr &offset = info.exprOf(f.load);
   std::optional<Strides> k = Strides::of(info, f.reduced, offset), n = Strides::of(info, f.shared | f.columns, offset);
-  std::optional<int64_t> step = n ? n->single() : std::nullopt, channel = channelAxis(f);
-  if (!k || !step || !channel)
+  std::optional<int64_t> step = n ? n->single() : std::nullopt;
+  if (!k || !step)
     return;
-  int64_t perGroup = f.columns ? n->extents.back() : 1, channels = *channel < 0 ? 1 : k->extents[*channel];
+  std::optional<unsigned> axis = channelOfGroups(info, f);
+  int64_t channel = axis ? llvm::popcount(f.reduced & ((AxisSet(1) << *axis) - 1)) : -1; // its number among the summed axes
+  int64_t perGroup = f.columns ? n->extents.back() : 1, channels = axis ? k->extents[channel] : 1;
   if (f.columns && llvm::countr_zero(f.columns) < llvm::countr_zero(f.shared))
     return;
   int64_t groups = std::max<int64_t>(widest / std::max(perGroup, channels), 1), panel = groups * perGroup;
@@ -94,5 +73,5 @@ void FilterPacker::packGrouped(Filter f) {
     column = column + Expr::mod(group, Expr(groups)) * Expr(perGroup);
   }
   f.load.setOffset(((block * Expr(k->count) + row) * Expr(panel) + column).str());
-  f.load->setAttr("grouped", b.getDenseI64ArrayAttr({panel, *channel}));
+  f.load->setAttr("grouped", b.getDenseI64ArrayAttr({panel, channel}));
 }

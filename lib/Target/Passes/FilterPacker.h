@@ -92,7 +92,6 @@ private:
   bool readsPlanes(Filter f);
   bool hasFewPixels(Filter f);
   bool arePixelsApart(Filter f);
-  void orderAxes(llvm::ArrayRef<unsigned> order);
   void putEmptiestFirst(Filter f, llvm::SmallVectorImpl<unsigned> &columns, llvm::ArrayRef<unsigned> reduced);
   bool permuteFilter(Filter f, llvm::ArrayRef<unsigned> columns);
   void markSpans(Filter f, int64_t depth);
@@ -112,7 +111,6 @@ private:
   mlir::Value packWinograd(Filter f, const Strides &k, int64_t columns, int64_t step, bool &both);
   void packRows(Filter f, const Strides &k, int64_t columns, int64_t step);
   bool packDepthwise(Filter f);
-  std::optional<int64_t> channelAxis(Filter f);
   void packGrouped(Filter f);
   void replace(Filter f, mlir::Value with);
   shape::Expr placeIn(lower::AxisSet axes) const;
@@ -124,11 +122,6 @@ private:
   llvm::StringRef precision;
   SharedFilters &shared;
 };
-
-/// The filter that the kernel reads.
-inline mlir::Value sourceOf(kernel::GenericOp kernel, Filter f) {
-  return kernel.getInputs()[llvm::cast<mlir::BlockArgument>(f.load.getRef()).getArgNumber()];
-}
 
 } // namespace lathe::target
 

@@ -85,6 +85,82 @@ bool target::readsLines(const lower::BodyInfo &info, const Filter &filter) {
   return line && line->step > 1;
 }
 
+Value target::sourceOf(kernel::GenericOp kernel, const Filter &filter) {
+  kernel::LoadOp load = filter.load;
+  return kernel.getInputs()[cast<BlockArgument>(load.getRef()).getArgNumber()];
+}
+
+std::optional<Expr> target::stepAlong(const lower::BodyInfo &info, Operation *op, unsigned axis) {
+  std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
+  return linear ? std::optional(linear->coefficient) : std::nullopt;
+}
+
+std::optional<ir::ConstantTensor> target::elementsBy(const lower::BodyInfo &info, const Filter &filter, ArrayRef<unsigned> axes) {
+  auto constant = sourceOf(info.kernel, filter).getDefiningOp<ir::ConstantOp>();
+  std::optional<ir::ConstantTensor> from = constant ? ir::readConstant(constant.getValue()) : std::nullopt;
+  SmallVector<int64_t> extents, strides;
+  for (unsigned a : axes) {
+    std::optional<Expr> step = stepAlong(info, filter.load, a);
+    std::optional<int64_t> extent = info.extents[a].constant(), stride = step ? step->constant() : std::nullopt;
+    if (!extent || !stride)
+      return std::nullopt;
+    extents.push_back(*extent);
+    strides.push_back(*stride);
+  }
+  SmallVector<int64_t> ordered = ir::stridesOf(extents);
+  if (!from || ordered.front() * extents.front() != from->size())
+    return std::nullopt;
+  ir::ConstantTensor to(from->type);
+  for (int64_t i = 0; i < to.size(); ++i) {
+    int64_t at = 0;
+    for (size_t d = 0; d < axes.size(); ++d)
+      at += i / ordered[d] % extents[d] * strides[d];
+    to.copyFrom(*from, at, i);
+  }
+  return to;
+}
+
+void target::orderAxes(kernel::GenericOp kernel, ArrayRef<unsigned> order) {
+  SmallVector<Attribute> names, extents;
+  for (unsigned a : order) {
+    names.push_back(kernel.getAxisNames()[a]);
+    extents.push_back(kernel.getAxisExtents()[a]);
+  }
+  kernel.setAxisNamesAttr(ArrayAttr::get(kernel.getContext(), names));
+  kernel.setAxisExtentsAttr(ArrayAttr::get(kernel.getContext(), extents));
+}
+
+void target::loadNarrow(kernel::LoadOp load, Type element) {
+  OpBuilder b(load);
+  if (load.getFill())
+    load.getFillMutable().assign(b.createOrFold<arith::TruncFOp>(load.getLoc(), element, load.getFill()));
+  b.setInsertionPointAfter(load);
+  auto wide = b.create<arith::ExtFOp>(load.getLoc(), load.getType(), load.getResult());
+  load.getResult().replaceAllUsesExcept(wide.getResult(), wide);
+  load.getResult().setType(element);
+}
+
+/// Is the op a read of what the image is made of?
+static bool readsImage(const lower::BodyInfo &info, const Filter &f, Operation *op) {
+  return isa<kernel::LoadOp>(op) && op != kernel::LoadOp(f.load) && (info.domainOf(op) & f.reduced);
+}
+
+std::optional<unsigned> target::channelOfGroups(const lower::BodyInfo &info, const Filter &f) {
+  unsigned group = llvm::countr_zero(f.shared);
+  auto step = [&](Operation *op, unsigned axis) { return stepAlong(info, op, axis).value_or(Expr(0)); };
+  for (unsigned a : lower::axesIn(info, f.reduced)) {
+    bool any = false, all = true;
+    for (Operation *op : info.ops) {
+      bool reads = readsImage(info, f, op);
+      any |= reads;
+      all &= !reads || step(op, group) == step(op, a) * info.extents[a];
+    }
+    if (any && all)
+      return a;
+  }
+  return std::nullopt;
+}
+
 /// Has the operand that is loaded so many elements in its last dimension?
 static bool endsWith(kernel::GenericOp kernel, kernel::LoadOp load, const Expr &extent) {
   unsigned number = cast<BlockArgument>(load.getRef()).getArgNumber();
@@ -97,18 +173,17 @@ static bool endsWith(kernel::GenericOp kernel, kernel::LoadOp load, const Expr &
 static bool areChannels(const lower::BodyInfo &info, const Filter &f, unsigned axis) {
   bool any = false;
   for (Operation *op : info.ops) {
-    if (!isa<kernel::LoadOp>(op) || op == kernel::LoadOp(f.load) || !(info.domainOf(op) & f.reduced))
+    if (!readsImage(info, f, op))
       continue;
     bool known = endsWith(info.kernel, cast<kernel::LoadOp>(op), info.extents[axis]), reads = false;
     for (unsigned a : lower::axesIn(info, f.reduced | f.rows)) {
-      std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[a]);
-      if (!linear)
+      std::optional<Expr> step = stepAlong(info, op, a);
+      if (!step)
         return false;
-      bool zero = linear->coefficient.isZero(), one = linear->coefficient.isOne();
-      known |= a != axis && (f.reduced >> a & 1) && linear->coefficient == info.extents[axis];
-      if (!(zero || (a == axis ? one : info.extents[a].isOne() || Expr::divideExactly(linear->coefficient, info.extents[axis]))))
+      known |= a != axis && (f.reduced >> a & 1) && *step == info.extents[axis];
+      if (!(step->isZero() || (a == axis ? step->isOne() : info.extents[a].isOne() || Expr::divideExactly(*step, info.extents[axis]))))
         return false;
-      reads |= a == axis && one;
+      reads |= a == axis && step->isOne();
     }
     if (reads && !known)
       return false;

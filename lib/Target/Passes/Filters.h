@@ -2,6 +2,7 @@
 #ifndef LATHE_LIB_TARGET_PASSES_FILTERS_H
 #define LATHE_LIB_TARGET_PASSES_FILTERS_H
 
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Lower/BodyInfo.h"
 
 namespace lathe::target {
@@ -36,6 +37,25 @@ struct Filter {
   /// With `halves`, factors of 16 bits too, whose products are summed in f32; with `bytes` those of 8: integers, summed in i32, and floats.
   static std::optional<Filter> of(const lower::BodyInfo &info, bool halves = false, bool bytes = false);
 };
+
+/// The filter that the kernel reads.
+mlir::Value sourceOf(kernel::GenericOp kernel, const Filter &filter);
+
+/// Elements of the op's offset, or steps of its index, from a point of an axis to the next; nothing where these differ.
+std::optional<shape::Expr> stepAlong(const lower::BodyInfo &info, mlir::Operation *op, unsigned axis);
+
+/// The elements of a constant filter in the order of these axes, the last fastest. Nothing where it is no constant of known numbers, or has others.
+std::optional<ir::ConstantTensor> elementsBy(const lower::BodyInfo &info, const Filter &filter, llvm::ArrayRef<unsigned> axes);
+
+/// The kernel's axes in this order.
+void orderAxes(kernel::GenericOp kernel, llvm::ArrayRef<unsigned> order);
+
+/// The load is of elements of a narrower type, which are widened to what it was of.
+void loadNarrow(kernel::LoadOp load, mlir::Type element);
+
+/// The summed axis that goes on where the one axis of groups steps, in all that the image is made of; nothing where each group has one channel, or channels
+/// do not lie like that.
+std::optional<unsigned> channelOfGroups(const lower::BodyInfo &info, const Filter &filter);
 
 /// The summed axis of an image's channels, more than one, where all that the image is made of has these side by side, and pixels so many elements apart: as
 /// frameworks have it that keep channels last.

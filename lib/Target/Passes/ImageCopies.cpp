@@ -9,6 +9,7 @@
 #include "ImageCopies.h"
 #include "CopyKernel.h"
 #include "Planes.h"
+#include "lathe/Dialect/Kernel/Precision.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -31,12 +32,6 @@ static int64_t placesOf(const BodyInfo &info, const Filter &filter, const Planes
   return products / planes.channels.constant().value_or(products + 1);
 }
 
-/// Tensor cores turn no pixels that lie side by side where these are f32.
-static bool asTf32(kernel::GenericOp kernel) {
-  auto precision = kernel.getScheduleAttr() ? kernel.getScheduleAttr().getAs<StringAttr>("precision") : StringAttr();
-  return precision && precision.getValue() == "tf32";
-}
-
 /// The operand of the kernel that is an image in the order of models and that its window reads many times.
 static std::optional<unsigned> imageToCopy(kernel::GenericOp kernel, bool halves, bool bytes) {
   BodyInfo info(kernel);
@@ -54,7 +49,8 @@ static std::optional<unsigned> imageToCopy(kernel::GenericOp kernel, bool halves
     if (!planes || !isImageElement(type.getElementType(), halves, bytes) || image.getDefiningOp<ir::ConstantOp>())
       continue;
     int64_t channels = planes->channels.constant().value_or(0);
-    bool manyPlaces = placesOf(info, *filter, *planes) >= manyReads || asTf32(kernel);
+    // Tensor cores turn no pixels that lie side by side where these are f32.
+    bool manyPlaces = placesOf(info, *filter, *planes) >= manyReads || kernel::multipliesAsTf32(kernel);
     if (channels >= fewestChannels && channels % channelsOfPiece(type.getElementType()) == 0 && manyPlaces)
       return operand;
   }

@@ -10,7 +10,6 @@
 #include "lathe/Lower/BodySlices.h"
 #include "lathe/Lower/ContractionRoles.h"
 #include "lathe/Target/Passes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
 namespace lathe::target {
@@ -118,15 +117,10 @@ RankedTensorType FilterPacker::panelType(Filter f, const Strides &k, int64_t col
 
 /// The load is of the filter's elements as they were packed, and what it was before is made of them.
 void FilterPacker::widen(Filter f, Type element) {
-  Type before = f.load.getType();
-  if (element == before)
+  if (element == f.load.getType())
     return;
   f.load.getRef().setType(kernel::RefType::get(kernel.getContext(), element));
-  f.load.getResult().setType(element);
-  OpBuilder b(f.load->getContext());
-  b.setInsertionPointAfter(f.load);
-  auto wide = b.create<arith::ExtFOp>(f.load.getLoc(), before, f.load.getResult());
-  f.load.getResult().replaceAllUsesExcept(wide, wide);
+  loadNarrow(f.load, element);
 }
 
 /// Which rows of its panels a filter has, where they are fewer. Of other convolutions zeros are elements like others.

@@ -1,5 +1,7 @@
 //===- PackWeights.cpp - Constants in the layout that contractions read ----===//
 
+#include "ConstantMatrix.h"
+#include "Filters.h"
 #include "lathe/Dialect/Kernel/BytePairs.h"
 #include "lathe/Dialect/Kernel/HalfPairs.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
@@ -16,44 +18,10 @@ namespace lathe::target {
 
 using namespace mlir;
 using namespace lathe;
+using namespace lathe::target;
 using shape::Expr;
 
 namespace {
-
-struct Matrix {
-  int64_t k, n, kStride, nStride;
-};
-
-/// The constant extent and stride of one axis in an offset.
-std::optional<std::pair<int64_t, int64_t>> extentAndStride(kernel::GenericOp kernel, StringRef axis, const Expr &offset) {
-  std::optional<Expr> extent = kernel.getExtent(axis);
-  std::optional<Expr::Linear> lin = offset.linearIn(axis);
-  if (!extent || !extent->constant() || !lin || !lin->coefficient.constant())
-    return std::nullopt;
-  return std::make_pair(*extent->constant(), *lin->coefficient.constant());
-}
-
-/// The second operand as a matrix: one contracted axis, one column axis, no batch, offset 0.
-std::optional<Matrix> matrixOf(kernel::GenericOp kernel, kernel::ContractOp contract) {
-  Expr offset = contract.getRhsExpr();
-  if (contract.getAxes().size() != 1)
-    return std::nullopt;
-  StringRef kAxis = cast<StringAttr>(contract.getAxes()[0]).getValue();
-  std::string nAxis;
-  for (const std::string &s : offset.symbols()) {
-    if (s == kAxis)
-      continue;
-    if (!nAxis.empty() || !kernel.getExtent(s) || contract.getLhsExpr().mentions(s))
-      return std::nullopt;
-    nAxis = s;
-  }
-  if (nAxis.empty())
-    return std::nullopt;
-  auto k = extentAndStride(kernel, kAxis, offset), n = extentAndStride(kernel, nAxis, offset);
-  if (!k || !n || offset != Expr::symbol(kAxis) * Expr(k->second) + Expr::symbol(nAxis) * Expr(n->second))
-    return std::nullopt;
-  return Matrix{k->first, n->first, k->second, n->second};
-}
 
 //===----------------------------------------------------------------------===//
 // Bytes
@@ -106,21 +74,16 @@ SmallVector<StringRef> packingOrder(kernel::ReduceOp sum) {
 }
 
 /// The kernel's axes with the summed ones last, in this order.
-void reorderAxes(kernel::GenericOp kernel, ArrayRef<StringRef> summed) {
-  SmallVector<Attribute> names, extents;
-  auto add = [&](unsigned i) {
-    names.push_back(kernel.getAxisNames()[i]);
-    extents.push_back(kernel.getAxisExtents()[i]);
-  };
+void putLast(kernel::GenericOp kernel, ArrayRef<StringRef> summed) {
+  SmallVector<unsigned> order;
   for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
     if (!llvm::is_contained(summed, kernel.getAxisName(i)))
-      add(i);
+      order.push_back(i);
   for (StringRef name : summed)
     for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
       if (kernel.getAxisName(i) == name)
-        add(i);
-  kernel.setAxisNamesAttr(ArrayAttr::get(kernel.getContext(), names));
-  kernel.setAxisExtentsAttr(ArrayAttr::get(kernel.getContext(), extents));
+        order.push_back(i);
+  orderAxes(kernel, order);
 }
 
 /// The summed axes of a packed factor, the last of which shares words, and its columns.
@@ -298,7 +261,7 @@ void PackedBytes::pack() {
     load.setOffset(offset.str());
   }
   int64_t runs = matrix.runs().size(), words = runs * matrix.wordsOfRun(), depth = runs * matrix.extents.back();
-  reorderAxes(kernel, summed);
+  putLast(kernel, summed);
   std::optional<int64_t> list = rowsOfPairList(source, matrix);
   auto type = RankedTensorType::get({(matrix.columns + matrix.panel - 1) / matrix.panel, words + list.value_or(0), matrix.panel, 4},
                                     cast<RankedTensorType>(source.getType()).getElementType());
@@ -328,7 +291,7 @@ void PackedBytes::packRows() {
     offset = offset + Expr::symbol(axis) * Expr(step * (filled ? pieces * piece : depth));
   for (auto [axis, stride] : llvm::zip(summed, inRow))
     offset = offset + Expr::symbol(axis.str()) * Expr(stride);
-  reorderAxes(kernel, summed);
+  putLast(kernel, summed);
   if (offset == load.getOffsetExpr()) // as it lies
     return;
   SmallVector<int64_t> shape = filled ? SmallVector<int64_t>{matrix.columns, pieces, 1, piece} : SmallVector<int64_t>{matrix.columns, depth};
@@ -356,7 +319,7 @@ struct PackWeightsPass : target::impl::PackWeightsBase<PackWeightsPass> {
       return;
     Value source = kernel.getInputs()[arg.getArgNumber()];
     auto type = cast<RankedTensorType>(source.getType());
-    std::optional<Matrix> m = matrixOf(kernel, contract);
+    std::optional<ConstantMatrix> m = ConstantMatrix::of(kernel, contract);
     bool widens = type.getElementType().isSignlessInteger(8) && isa<FloatType>(contract.getType());
     if (!m || !(isa<FloatType>(type.getElementType()) || widens))
       return;

@@ -54,7 +54,7 @@ Values ContractionTile::zeros(unsigned count, unsigned vectors) {
   Values sums(count, v.f(0));
   for (unsigned i = 0; endsInHalf && i < count; ++i)
     if (isHalf(i % vectors, vectors))
-      sums[i] = narrowed(sums[i], VectorType::get(halfOf(v.lanes), v.element));
+      sums[i] = narrowed(sums[i], VectorType::get(v.lanes / 2, v.element));
   return sums;
 }
 
@@ -269,7 +269,7 @@ Values ContractionTile::columnsAt(Value panelRow, unsigned u, unsigned rows, uns
     if (requestsRows(rows) && q * v.lanes % elementsPerLine == 0)
       v.prefetch(panelRow, v.i((u + prefetchRows) * panelColumns + q * v.lanes), panelType);
     Value at = v.i(u * panelColumns + q * v.lanes);
-    columns.push_back(isHalf(q, vectors) ? v.loadPart(panelRow, at, halfOf(v.lanes)) : v.loadConverted(panelRow, at, panelType));
+    columns.push_back(isHalf(q, vectors) ? v.loadPart(panelRow, at, v.lanes / 2) : v.loadConverted(panelRow, at, panelType));
   }
   return columns;
 }
@@ -292,7 +292,7 @@ void ContractionTile::addProducts(Value element, ArrayRef<Value> columns, Mutabl
 Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value panel, Value count, Value stride, unsigned rows,
                                   unsigned vectors, Values sums) {
   SmallVector<Row> starts = rowsAt(point, row, rows);
-  if (pairedPanel && !pairs)
+  if (pairedPanel)
     return overPairs(starts, panel, count, vectors, sums);
   std::optional<int64_t> step = getConstantIntValue(stride);
   unsigned perSet = rows * vectors, sets = sums.size() / perSet;

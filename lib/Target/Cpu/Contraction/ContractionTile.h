@@ -48,7 +48,7 @@ public:
   /// The rows lie at `rows`, `pitch` elements apart, and those and the panel are pairs of bf16 (HalfPairs.h): row 0 is the tile's first.
   void setPairs(mlir::Value rows, int64_t pitch) { lhs = rows, packedRow = pitch, pairs = true, prefetched = false; }
   /// The panel is pairs of bf16, [depth / 2][panelColumns][2] as words, and depth is a number of these; the rows are such pairs, too, or elements.
-  void setPairedPanel(bool rowsToo) { pairs = rowsToo, pairedPanel = true; }
+  void setPairedPanel(bool rowsToo) { pairs = rowsToo, pairedPanel = !rowsToo; }
   /// Calls of emit() from here on read their tile's rows from `memory`: for each reduced point side by side, points `pitch` elements apart.
   void setTileOfRows(mlir::Value memory, int64_t pitch) { tileOfRows = memory, tilePitch = pitch; }
   /// Rows that share lines of memory, `pitch` elements apart: a summed axis goes by so many lines, or by elements of one (0). An element lies as far behind
@@ -84,7 +84,6 @@ private:
   bool mayHave(int64_t elements) const;
   bool requestsRows(unsigned rows) const;
   unsigned vectorsFor(unsigned rows, unsigned width) const;
-  static unsigned halfOf(unsigned lanes) { return lanes / 2; }
   bool isHalf(unsigned vector, unsigned vectors) const { return endsInHalf && vector + 1 == vectors; }
   Values zeros(unsigned count, unsigned vectors);
   mlir::Value narrowed(mlir::Value vector, mlir::Type type);
@@ -117,7 +116,7 @@ private:
   int64_t tilePitch = 0;
   Lines rowsInLines;
   bool pairs = false;       ///< of both operands
-  bool pairedPanel = false; ///< of the panel at least
+  bool pairedPanel = false; ///< of the panel alone
   bool endsInHalf = false; ///< the width that is being emitted
   bool prefetched; ///< the panel comes from memory, not from scratch
   std::optional<int64_t> readers;

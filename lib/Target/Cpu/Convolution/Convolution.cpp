@@ -104,7 +104,7 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
     : f(f), shape(shape), product(shape.product), v(f.b, f.loc, f.isa, product.accumulator),
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       rounds(shape.inPairs && f.isa.dotsHalves()), direct(shape.direct && !rounds),
-      tiles(v, product, shape.inPairs ? Type(product.accumulator) : product.rhsType, direct ? refOf(product.lhsRef) : f.scratch),
+      tiles(v, product, shape.panelType(), direct ? refOf(product.lhsRef) : f.scratch),
       epilogue(v, product, f.info, body, tiles.maxRows(), /*grouped=*/true), panels(v, shape.columns, !rounds && tiles.takesHalves()) {
   if (shape.inPairs)
     tiles.setPairedPanel(rounds);
@@ -253,8 +253,7 @@ ConvolutionEmitter::Span ConvolutionEmitter::within(const Span &span, Value row,
 }
 
 void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
-  Type rowType = shape.inPairs ? Type(product.accumulator) : product.rhsType; // pairs are words
-  Value panel = v.at(refOf(product.rhsRef), v.mul(panelIndex, panelRows(shape.depth) * panelColumns), rowType);
+  Value panel = v.at(refOf(product.rhsRef), v.mul(panelIndex, panelRows(shape.depth) * panelColumns), shape.panelType());
   Value firstColumn = v.mul(panelIndex, panelColumns);
   Span span = spanOf(panelIndex);
   const RowGroups &groups = epilogue.rowGroups();
@@ -280,7 +279,7 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
           bool whole = filled || (isLast && *getConstantIntValue(column) + int64_t(v.lanes) <= rest);
           epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums, whole);
         });
-        Value filter = v.at(panel, v.mul(points.first, panelColumns), rowType);
+        Value filter = v.at(panel, v.mul(points.first, panelColumns), shape.panelType());
         tiles.emit(body, filter, v.add(from, tile.first), tile.count, points.count, epilogue.bufferAt(tile.first), width);
       });
       if (!takes)

@@ -24,6 +24,8 @@ struct ConvolutionShape {
   bool pixelsTogether = false; ///< of what the image is made of, or a few elements apart
   bool pointsTogether = false; ///< neighbours along the innermost summed axis lie side by side
 
+  /// Of the panels' elements in memory; pairs are words.
+  mlir::Type panelType() const { return inPairs ? mlir::Type(product.accumulator) : product.rhsType; }
   /// Nothing for a kernel without a packed filter.
   static std::optional<ConvolutionShape> of(const lower::BodyInfo &info);
 };

@@ -4,6 +4,7 @@
 #include "GemmHopper.h"
 #include "GemmParts.h"
 #include "GemmTiles.h"
+#include "lathe/Dialect/Kernel/Precision.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -41,9 +42,7 @@ static bool usesTensorCores(const GemmProblem &p) {
     return false;
   if (p.multipliesBytes() || p.lhs.type.isBF16() || p.lhs.type.isF16())
     return true;
-  DictionaryAttr schedule = kernel::GenericOp(p.shape.info.kernel).getScheduleAttr();
-  auto precision = schedule ? schedule.getAs<StringAttr>("precision") : StringAttr();
-  return p.lhs.type.isF32() && precision && precision.getValue() == "tf32";
+  return p.lhs.type.isF32() && kernel::multipliesAsTf32(p.shape.info.kernel);
 }
 
 namespace {
