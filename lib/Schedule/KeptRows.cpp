@@ -96,6 +96,16 @@ unsigned schedule::keptBlocks(const ThreadRows &s, const Machine &machine) {
   return std::max(1u, std::min(machine.gpu.threads / s.threads, machine.gpu.shared / bytes));
 }
 
+bool schedule::takesTurns(const ThreadRows &s, const Machine &machine, const shape::Expr &rows, const shape::Expr &length) {
+  constexpr int64_t mostProcessors = 192; // that devices have
+  if (s.layout != ThreadRows::Block || !machine.gpu.asyncCopies)
+    return false;
+  int64_t blocks = 1;
+  while (s.clusters && s.room(blocks) < length.constant().value_or(0))
+    blocks *= 2;
+  return rows.constant().value_or(0) * blocks <= mostTurns * keptBlocks(s, machine) * mostProcessors;
+}
+
 std::optional<int64_t> schedule::mostKept(const BodyInfo &info, const RowSection &section, const Divisibility &known, const Machine *machine,
                                           int64_t unit) {
   std::optional<ThreadRows> kept = keptRows(info, section, layLanes(info, section, known), machine, std::nullopt, unit);

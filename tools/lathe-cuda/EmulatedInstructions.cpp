@@ -210,6 +210,17 @@ static void arriveBytes(uint64_t shared, int64_t bytes, uint64_t barrier, uint64
     }
 }
 
+static void sendWord(const uint64_t *a, uint64_t *) { // place, word, barrier, rank
+  bool alone = block->cluster == 1;
+  MBarrier &told = alone ? barrierAt(a[2]) : company->barrierOf(a[2], unsigned(a[3]));
+  if (alone)
+    memcpy(reinterpret_cast<char *>(a[0] & 0xffffffff), &a[1], sizeof a[1]);
+  else
+    company->write(a[0], a[1], unsigned(a[3]));
+  told.bytes -= sizeof a[1];
+  told.settle();
+}
+
 static uint64_t ownBit() { return 1u << block->index[0] % block->cluster; }
 
 static Semantics bulkLoad(unsigned rank, bool isShared) { // shared, map, coordinates, barrier, blocks
@@ -326,6 +337,8 @@ static Semantics assembly(StringRef text) {
     return [](const uint64_t *, uint64_t *) {};
   if (text.starts_with("div.full.f32"))
     return [](const uint64_t *a, uint64_t *r) { *r = fromFloat(fullQuotient(asFloat(a[0]), asFloat(a[1]))); };
+  if (text.contains("st.async.shared::cluster"))
+    return sendWord;
   if (text.contains("mapa.shared::cluster") && text.contains("mbarrier.arrive"))
     return [](const uint64_t *a, uint64_t *) {
       MBarrier &b = block->cluster > 1 ? company->barrierOf(a[0], unsigned(a[1])) : barrierAt(a[0]);

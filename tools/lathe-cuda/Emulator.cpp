@@ -405,30 +405,34 @@ void Company::meet() {
   block->wait([] { return std::string("other blocks of the cluster"); }, [&] { return phase != now; });
 }
 
-uint64_t Company::read(uint64_t address, unsigned rank) const {
-  uint64_t word = 0;
-  const char *at = reinterpret_cast<const char *>(address & 0xffffffff), *own = kept.at(rank).data();
+/// The running block's shared memory is in its place, that of the others is set aside.
+char *Company::placeOf(uint64_t address, unsigned rank) {
+  char *at = reinterpret_cast<char *>(address & 0xffffffff), *aside = kept.at(rank).data();
   if (rank == rankOf(*block))
+    return at;
+  for (auto [start, size] : arrays) {
+    if (at >= start && at < start + size)
+      return aside + (at - start);
+    aside += size;
+  }
+  return nullptr;
+}
+
+uint64_t Company::read(uint64_t address, unsigned rank) {
+  uint64_t word = 0;
+  if (const char *at = placeOf(address, rank))
     std::memcpy(&word, at, sizeof word);
-  else
-    for (auto [start, size] : arrays) {
-      if (at >= start && at < start + size)
-        std::memcpy(&word, own + (at - start), sizeof word);
-      own += size;
-    }
   return word;
 }
 
+void Company::write(uint64_t address, uint64_t word, unsigned rank) {
+  if (char *at = placeOf(address, rank))
+    std::memcpy(at, &word, sizeof word);
+}
+
 void Company::send(uint64_t address, size_t bytes, unsigned rank) {
-  const char *at = reinterpret_cast<const char *>(address & 0xffffffff);
-  char *to = kept.at(rank).data();
-  if (rank == rankOf(*block))
-    return;
-  for (auto [start, size] : arrays) {
-    if (at >= start && at < start + size)
-      std::memcpy(to + (at - start), at, bytes);
-    to += size;
-  }
+  if (char *to = placeOf(address, rank); to && rank != rankOf(*block))
+    std::memcpy(to, reinterpret_cast<const char *>(address & 0xffffffff), bytes);
 }
 
 static llvm::Error runBlocks(const Launch &launch, const std::vector<uint64_t> &words, EntryThunk thunk, char *shared,

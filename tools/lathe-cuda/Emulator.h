@@ -116,14 +116,17 @@ struct Company {
   /// The running block is a member of a cluster: waits for all threads of all its blocks.
   void meet();
   /// What its block `rank` has at an address in shared memory.
-  uint64_t read(uint64_t address, unsigned rank) const;
+  uint64_t read(uint64_t address, unsigned rank);
   /// Gives its block `rank` what the running one has there, so many bytes.
   void send(uint64_t address, size_t bytes, unsigned rank);
+  /// A word for the address in its block `rank`.
+  void write(uint64_t address, uint64_t word, unsigned rank);
   /// Its barrier in shared memory.
   MBarrier &barrierOf(uint64_t address, unsigned rank) { return blocks.at(rank)->barriers[address & 0xffffffff]; }
 
 private:
   bool runOnce(Block &b);
+  char *placeOf(uint64_t address, unsigned rank);
   char *keptOf(const Block &b) { return kept[rankOf(b)].data(); }
   unsigned rankOf(const Block &b) const { return b.index[0] - blocks[0]->index[0]; }
   const SharedArrays &arrays;

@@ -32,6 +32,12 @@ void lathe::cuda::waitFor(DeviceBuilder &d, Value barrier, Value phase) {
         "r,r,~{memory}", {barrier, phase});
 }
 
+void lathe::cuda::sendWord(DeviceBuilder &d, Value place, Value word, Value barrier, Value rank) {
+  d.ptx("{ .reg .b32 there, told; mapa.shared::cluster.u32 there, $0, $3; mapa.shared::cluster.u32 told, $2, $3; "
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u64 [there], $1, [told]; }",
+        "r,l,r,r,~{memory}", {place, word, barrier, rank});
+}
+
 static std::string list(unsigned from, unsigned count) {
   std::string text;
   for (unsigned i = 0; i < count; ++i)

@@ -22,6 +22,8 @@ void arrive(DeviceBuilder &d, Value barrier);
 void arriveAt(DeviceBuilder &d, Value barrier, Value rank);
 void arriveExpecting(DeviceBuilder &d, Value barrier, Value bytes);
 void waitFor(DeviceBuilder &d, Value barrier, Value phase);
+/// A word (i64) to the place that the cluster's block `rank` (i32) has where this block has `place`; its barrier there is told of 8 bytes.
+void sendWord(DeviceBuilder &d, Value place, Value word, Value barrier, Value rank);
 /// `blocks` (i32): a bit for each block of the cluster that gets the copy, to the same place, and whose barrier is told.
 void loadTile(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, Value barrier, Value blocks = {});
 /// From a map for windows: `offsets` (i32, innermost first) are the distances of the taps.

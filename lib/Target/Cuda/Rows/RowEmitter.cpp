@@ -26,16 +26,24 @@ void RowEmitter::emit() {
     return emitRest();
   if (s.points > 1)
     return emitLoop();
-  bindRow();
+  if (s.kept && s.layout == schedule::ThreadRows::Block)
+    return emitKept();
+  std::vector<std::vector<lower::RowPass>> levels = rowLevels(info, axes, roots);
+  bindRow(bindThread());
   if (s.kept) {
     beginKept();
-    requestKept();
+    requestRow();
+    awaitKept();
   }
-  for (const std::vector<lower::RowPass> &level : rowLevels(info, axes, roots))
-    for (const lower::RowPass &pass : level)
-      emitPass(pass);
+  emitPasses(levels);
   if (s.clusters) // others may still read what this block has left for them
     clusterBarrier(d);
+}
+
+void RowEmitter::emitPasses(const std::vector<std::vector<lower::RowPass>> &levels) {
+  for (const std::vector<lower::RowPass> &level : levels)
+    for (const lower::RowPass &pass : level)
+      emitPass(pass);
 }
 
 //===----------------------------------------------------------------------===//
@@ -70,7 +78,8 @@ void cuda::bindFlattened(BodyEmitter &point, KernelFrame &frame, const schedule:
   }
 }
 
-void RowEmitter::bindRow() {
+/// What thread and block say of the row: its number, of the first one where a block takes several in turn.
+Value RowEmitter::bindThread() {
   Value tid = d.threadId(), group = d.blockId();
   unit = d.i64(s.unit);
   inBlock = tid;
@@ -104,6 +113,10 @@ void RowEmitter::bindRow() {
     inUnit = d.add(inUnit, d.wide(d.mul(rankInCluster(d), s.unit)));
   if (s.together)
     inUnit = d.add(inUnit, d.wide(d.mul(d.rem(d.blockId(), sharers), s.unit)));
+  return row;
+}
+
+void RowEmitter::bindRow(Value row) {
   Value count = frame.size(extentOf(info, axes.rows));
   if (s.narrow)
     count = d.wide(d.narrow(count));
@@ -117,8 +130,8 @@ void RowEmitter::bindRow() {
   bindFlattened(base, frame, s, axes.rows, row);
 }
 
-BodyEmitter RowEmitter::pointAt(AxisSet inner, Value chunk) {
-  BodyEmitter point = base;
+BodyEmitter RowEmitter::pointOf(const BodyEmitter &row, AxisSet inner, Value chunk) {
+  BodyEmitter point = row;
   bindFlattened(point, frame, s, inner, chunk);
   return point;
 }

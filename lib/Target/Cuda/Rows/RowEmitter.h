@@ -3,6 +3,7 @@
 #define LATHE_LIB_TARGET_CUDA_ROWEMITTER_H
 
 #include "../Generator.h"
+#include "Cluster.h"
 #include "lathe/Schedule/ThreadRows.h"
 
 namespace lathe::cuda {
@@ -25,7 +26,8 @@ public:
 private:
   struct Chunk {
     lower::BodyEmitter point;
-    Value ok; ///< null: in range
+    Value ok;         ///< null: in range
+    Value index = {}; ///< i64, of rows that are kept
   };
   /// A reduction that is done, of the points of some axes: what the thread's elements come to, and all.
   struct Found {
@@ -36,13 +38,20 @@ private:
 
   void emitLoop();
   void emitRest();
-  void bindRow();
+  Value bindThread();
+  void bindRow(Value row);
+  void emitPasses(const std::vector<std::vector<lower::RowPass>> &levels);
+  void emitKept();
   void emitPass(const lower::RowPass &pass);
   void addOpenChunks(AxisSet inner, std::vector<Chunk> &points);
   void persistentPass(const lower::RowPass &pass, std::vector<Values> &partials);
   void beginKept();
   bool comesByItself(kernel::LoadOp load);
-  void requestKept();
+  void request(kernel::LoadOp load, lower::BodyEmitter &point, Value slot);
+  void requestRow();
+  void requestNext(const lower::RowPass &pass, llvm::ArrayRef<Chunk> points, Value slot);
+  void awaitKept();
+  void findLastReads(const std::vector<std::vector<lower::RowPass>> &levels);
   Values keptPass(const lower::RowPass &pass, Values sums);
   void visitKept(const lower::RowPass &pass, const llvm::SmallPtrSetImpl<mlir::Operation *> &needed, llvm::MutableArrayRef<Chunk> points, Value slot,
                  Values &sums);
@@ -50,7 +59,8 @@ private:
   Value hasExtremum(const Found &extremum);
   Value comesAgain(const lower::RowPass &pass, Values &sums, bool &turned);
   void loopedPass(const lower::RowPass &pass, std::vector<Values> &partials);
-  lower::BodyEmitter pointAt(AxisSet inner, Value chunk);
+  lower::BodyEmitter pointAt(AxisSet inner, Value chunk) { return pointOf(base, inner, chunk); }
+  lower::BodyEmitter pointOf(const lower::BodyEmitter &row, AxisSet inner, Value chunk);
   void emitRoot(mlir::Operation *root, lower::BodyEmitter &point, Value ok, Value *accumulator);
   void storeAtRow(llvm::ArrayRef<mlir::Operation *> stores);
   void storeAt(kernel::StoreOp store, Value v, const lower::BodyEmitter &point, Value ok);
@@ -89,9 +99,13 @@ private:
   llvm::DenseMap<mlir::Operation *, Found> found; ///< where each pass goes through memory
   bool back = false; ///< this pass begins at the end
   unsigned sharedSlots = 0, clusterWords = 0;
+  std::optional<ClusterExchange> exchange; ///< of blocks that share a row
   Value keptBase, keptSlots;             ///< shared memory for what rows keep; i32: of how many accesses
   llvm::SmallVector<kernel::LoadOp> kept; ///< what that is
   llvm::DenseSet<mlir::Operation *> isKept; ///< what of it is there by now
+  llvm::DenseMap<mlir::Operation *, const lower::RowPass *> lastRead; ///< of what comes by itself: behind that pass its places are free
+  std::optional<lower::BodyEmitter> next; ///< the block's next row
+  Value hasNext;
 };
 
 } // namespace lathe::cuda

@@ -54,6 +54,7 @@ void RowEmitter::visitKept(const lower::RowPass &pass, const llvm::SmallPtrSetIm
     for (Operation *root : pass.roots)
       emitRoot(root, c.point, c.ok, isa<kernel::ReduceOp>(root) ? accumulator++ : nullptr);
   }
+  requestNext(pass, points, slot);
 }
 
 /// Whether a load's accesses, of 4, 8 or 16 bytes, can come to shared memory by themselves.
@@ -66,9 +67,16 @@ bool RowEmitter::comesByItself(kernel::LoadOp load) {
   return along && along->coefficient.isOne() && load.getType() == cast<kernel::RefType>(load.getRef().getType()).getElementType();
 }
 
+void RowEmitter::request(kernel::LoadOp load, BodyEmitter &point, Value slot) {
+  unsigned number = llvm::find(kept, load) - kept.begin(), bytes = lower::bytesOfAccess(load, s.width);
+  Value to = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), placeOf(number, slot));
+  const char *cache = bytes == 16 ? "cg" : "ca"; // whole lines alone may pass by the first level
+  d.ptx(llvm::formatv("cp.async.{0}.shared.global [$0], [$1], {1};", cache, bytes).str(), "r,l,~{memory}", {to, point.addressOf(load)});
+}
+
 /// All of a row is on its way at once, without registers to wait in. A thread waits for its own accesses alone, so that warps which have theirs go on: one
 /// copy for many threads (cp.async.bulk), for which all wait, takes fewer instructions and more time.
-void RowEmitter::requestKept() {
+void RowEmitter::requestRow() {
   constexpr int64_t together = 4;
   if (schedule::gpuOf(frame.sm).gpu.asyncCopies)
     for (kernel::LoadOp load : kept)
@@ -76,27 +84,95 @@ void RowEmitter::requestKept() {
         isKept.insert(load);
   if (isKept.empty())
     return;
-  auto request = [&](Value chunk, Value slot) {
-    BodyEmitter point = pointAt(axes.reduced, chunk);
-    for (auto [k, load] : llvm::enumerate(kept))
-      if (isKept.contains(load)) {
-        Value to = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), placeOf(k, slot));
-        unsigned bytes = lower::bytesOfAccess(load, s.width);
-        const char *cache = bytes == 16 ? "cg" : "ca"; // whole lines alone may pass by the first level
-        d.ptx(llvm::formatv("cp.async.{0}.shared.global [$0], [$1], {1};", cache, bytes).str(), "r,l,~{memory}", {to, point.addressOf(load)});
-      }
-  };
+  Value step = d.narrow(unit);
   auto some = [&](Value from, Value to, Value slot, int64_t count) {
-    return d.loop(from, to, d.mul(unit, count), Values{from, slot}, [&](Value chunk, ValueRange carried) {
-      for (int64_t i = 0; i < count; ++i)
-        request(d.add(chunk, d.mul(unit, i)), d.add(carried[1], i * s.threads));
-      return Values{d.add(chunk, d.mul(unit, count)), d.add(carried[1], count * s.threads)};
+    return d.loop(from, to, d.mul(step, count), Values{from, slot}, [&](Value chunk, ValueRange carried) {
+      for (int64_t i = 0; i < count; ++i) {
+        BodyEmitter point = pointAt(axes.reduced, d.wide(d.add(chunk, d.mul(step, i))));
+        for (kernel::LoadOp load : kept)
+          if (isKept.contains(load))
+            request(load, point, d.add(carried[1], i * s.threads));
+      }
+      return Values{d.add(chunk, d.mul(step, count)), d.add(carried[1], count * s.threads)};
     });
   };
-  Value end = chunksOf(axes.reduced);
-  Values rest = some(inUnit, d.sub(end, d.mul(unit, together - 1)), d.threadId(), together);
+  Value end = d.narrow(chunksOf(axes.reduced));
+  Values rest = some(d.narrow(inUnit), d.sub(end, d.mul(step, together - 1)), d.threadId(), together);
   some(rest[0], end, rest[1], 1);
-  d.ptx("cp.async.wait_all;");
+}
+
+void RowEmitter::awaitKept() {
+  if (!isKept.empty())
+    d.ptx("cp.async.wait_all;");
+}
+
+void RowEmitter::findLastReads(const std::vector<std::vector<lower::RowPass>> &levels) {
+  for (const std::vector<lower::RowPass> &level : levels)
+    for (const lower::RowPass &pass : level) {
+      llvm::SmallPtrSet<Operation *, 16> needed;
+      for (Operation *root : pass.roots)
+        addNeeded(info, axes, root, needed);
+      for (Operation *load : isKept)
+        if (needed.contains(load))
+          lastRead[load] = &pass;
+    }
+}
+
+/// A block, or a cluster of them, that has several rows asks for the next one's elements where a place is free of those before: what is stored of a row and
+/// what is read of the next one are on their way together.
+void RowEmitter::requestNext(const lower::RowPass &pass, ArrayRef<Chunk> points, Value slot) {
+  SmallVector<kernel::LoadOp> free;
+  for (kernel::LoadOp load : kept)
+    if (lastRead.lookup(load) == &pass)
+      free.push_back(load);
+  if (free.empty())
+    return;
+  d.when(hasNext, [&] {
+    for (auto [i, c] : llvm::enumerate(points)) {
+      auto ask = [&, i = i, &c = c] {
+        BodyEmitter point = pointOf(*next, axes.reduced, c.index);
+        for (kernel::LoadOp load : free)
+          request(load, point, d.add(slot, int64_t(i) * s.threads));
+      };
+      c.ok ? d.when(c.ok, ask) : ask();
+    }
+  });
+}
+
+/// A block's rows, or a cluster's, as far apart as there are of them.
+void RowEmitter::emitKept() {
+  std::vector<std::vector<lower::RowPass>> levels = rowLevels(info, axes, roots);
+  const BodyEmitter ofNone = base;
+  Value first = bindThread();
+  bindRow(first);
+  beginKept();
+  if (s.clusters)
+    exchange.emplace(frame, sharers);
+  requestRow();
+  if (exchange)
+    exchange->ready();
+  Expr rows = extentOf(info, axes.rows);
+  if (!schedule::takesTurns(s, schedule::gpuOf(frame.sm), rows, extentOf(info, axes.reduced))) {
+    awaitKept();
+    return emitPasses(levels);
+  }
+  findLastReads(levels);
+  Value count = frame.size(rows), groups = d.wide(s.clusters ? d.div(d.gridSize(), sharers) : d.gridSize());
+  d.loop(first, count, groups, Values{d.i32(0)}, [&](Value row, ValueRange carried) {
+    Value after = d.add(row, groups);
+    hasNext = d.less(after, count);
+    base = ofNone;
+    bindRow(after);
+    next = base;
+    base = ofNone;
+    bindRow(row);
+    awaitKept();
+    if (exchange)
+      exchange->turn = carried[0];
+    emitPasses(levels);
+    d.barrier(); // the first warps write the next row's sums where the last ones may still read this one's
+    return Values{exchange ? exchange->turn : Value(carried[0])};
+  });
 }
 
 /// Several accesses of a thread at once while there are so many; then the rest of them, each with a test.
@@ -105,28 +181,29 @@ Values RowEmitter::keptPass(const lower::RowPass &pass, Values sums) {
   llvm::SmallPtrSet<Operation *, 16> needed;
   for (Operation *root : pass.roots)
     addNeeded(info, axes, root, needed);
-  Value end = chunksOf(pass.inner), last = d.sub(end, d.i64(1)), stride = d.mul(unit, ahead);
+  // Rows that are kept are short: numbers of 32 bits, which make addresses by one instruction each, where those of 64 bits become pointers that all wait in registers.
+  Value end = d.narrow(chunksOf(pass.inner)), last = d.sub(end, d.i32(1)), step = d.narrow(unit), stride = d.mul(step, ahead);
   auto round = [&](Value chunk, ValueRange carried, bool tested) {
     Values now(carried);
     Value slot = now.pop_back_val();
     SmallVector<Chunk> points;
     for (int64_t i = 0; i < ahead; ++i) {
-      Value index = d.add(chunk, d.mul(unit, i)), ok;
+      Value index = d.add(chunk, d.mul(step, i)), ok;
       if (tested) {
         ok = d.less(index, end);
         index = d.minU(index, last);
       }
-      points.push_back({pointAt(pass.inner, index), ok});
+      points.push_back({pointAt(pass.inner, d.wide(index)), ok, d.wide(index)});
     }
     visitKept(pass, needed, points, slot, now);
     now.push_back(d.add(slot, ahead * s.threads));
     return now;
   };
   sums.push_back(d.threadId());
-  Value whole = d.sub(end, d.mul(unit, ahead - 1));
-  sums = d.loop(inUnit, whole, stride, sums, [&](Value chunk, ValueRange carried) { return round(chunk, carried, false); });
+  Value whole = d.sub(end, d.mul(step, ahead - 1)), first = d.narrow(inUnit);
+  sums = d.loop(first, whole, stride, sums, [&](Value chunk, ValueRange carried) { return round(chunk, carried, false); });
   Value rounds = d.div(d.sub(sums.back(), d.threadId()), int64_t(s.threads));
-  Value rest = d.add(inUnit, d.mul(d.wide(rounds), unit));
+  Value rest = d.add(first, d.mul(rounds, step));
   sums = d.loop(rest, end, stride, sums, [&](Value chunk, ValueRange carried) { return round(chunk, carried, true); });
   sums.pop_back();
   isKept.insert(needed.begin(), needed.end());
@@ -140,17 +217,17 @@ Value RowEmitter::behindKept(unsigned words) {
   return place;
 }
 
-/// Every block leaves its value in its own shared memory. Lanes of a warp take one each, and put them together in the same order everywhere.
+/// Lanes of a warp take what one block each has, and put it together in the same order everywhere. A block that has a row alone knows all.
 Value RowEmitter::combineInCluster(kernel::Combiner kind, Value own) {
   const unsigned most = schedule::rowTuning.mostOfCluster;
   Type element = own.getType();
-  Value place = behindKept(1);
-  d.when(d.equal(d.threadId(), 0), [&] { d.store(wordOf(d, own), place, 8); });
-  clusterBarrier(d);
-  Value rank = d.rem(d.threadId(), int64_t(most));
-  Value x = ofWord(d, readOfBlock(d, place, d.minU(rank, d.sub(sharers, d.i32(1)))), element);
-  Value all = d.select(d.less(rank, sharers), x, identityOf(d, kind, element));
-  for (unsigned m = most / 2; m; m /= 2)
-    all = combine(d, kind, all, d.shuffleXor(all, m));
-  return all;
+  exchange->turn = d.add(exchange->turn, 1);
+  auto ofAll = [&] {
+    Value x = ofWord(d, exchange->tell(wordOf(d, own)), element);
+    Value all = d.select(d.less(d.rem(d.threadId(), int64_t(most)), sharers), x, identityOf(d, kind, element));
+    for (unsigned m = most / 2; m; m /= 2)
+      all = combine(d, kind, all, d.shuffleXor(all, m));
+    return Values{all};
+  };
+  return d.choose(d.less(d.i32(1), sharers), ofAll, [&] { return Values{own}; })[0];
 }

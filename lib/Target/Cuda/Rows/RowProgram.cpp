@@ -269,10 +269,12 @@ static std::pair<Value, Value> planKept(PlanFunction &plan, const lower::BodyInf
                                         Value rows) {
   DeviceBuilder &h = plan.d;
   const Expr length = extentOf(info, section.axes.reduced);
-  // For the alignment of shared memory, and words of each reduction for the other blocks.
-  int64_t besides = 1024 + 8 * sharedValues(s) * llvm::count_if(section.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
+  // For the alignment of shared memory, and columns' words of each reduction for the other blocks.
+  bool columns = s.layout == schedule::ThreadRows::Columns;
+  int64_t reductions = llvm::count_if(section.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
+  int64_t besides = 1024 + (columns ? 8 * sharedValues(s) * reductions : 0);
   Value size = plan.size(length), blocks = plan.constant(1);
-  Value accesses = h.ceilDiv(size, s.layout == schedule::ThreadRows::Columns ? 1 : s.width);
+  Value accesses = h.ceilDiv(size, columns ? 1 : s.width);
   for (unsigned more = 2; s.clusters && more <= schedule::rowTuning.mostOfCluster; more *= 2) {
     Value needed = h.less(plan.constant(s.room(more / 2)), size);
     Value spare = h.less(h.mul(rows, more), h.add(plan.processors(), 1));
@@ -281,6 +283,14 @@ static std::pair<Value, Value> planKept(PlanFunction &plan, const lower::BodyInf
   }
   Value rounds = h.ceilDiv(accesses, h.mul(blocks, int64_t(s.unit) * s.ahead));
   return {blocks, h.add(h.mul(rounds, int64_t(s.ahead) * s.threads * s.keptBytes), besides)};
+}
+
+/// Clusters of so many blocks for so many rows.
+static Value inTurn(PlanFunction &plan, const schedule::ThreadRows &s, const schedule::Machine &machine, Value rows, Value of) {
+  DeviceBuilder &h = plan.d;
+  Value blocks = h.mul(plan.processors(), int64_t(schedule::keptBlocks(s, machine)));
+  Value atOnce = h.b.create<arith::MaxSIOp>(h.loc, h.div(blocks, of), plan.constant(1));
+  return h.select(h.less(h.mul(atOnce, schedule::mostTurns), rows), rows, h.minU(rows, atOnce));
 }
 
 /// exp(x - m) where m is the largest x is at most 1, and 1 at one of them.
@@ -319,6 +329,8 @@ llvm::Error cuda::generateRowProgram(Generator &g) {
     Value rows = blocks(options[i]), room = plan.constant(0), of = plan.constant(1);
     if (s.kept)
       std::tie(of, room) = planKept(plan, info, s, sections[0], rows);
+    if (s.kept && schedule::takesTurns(s, g.machine(), extentOf(info, sections[0].axes.rows), extentOf(info, sections[0].axes.reduced)))
+      rows = inTurn(plan, s, g.machine(), rows, of);
     Value own[] = {plan.constant(i), h.mul(rows, of), plan.constant(s.threads), of, room};
     Value ok = entry ? plan.holds(options[i].when) : Value();
     unsigned word = 0;

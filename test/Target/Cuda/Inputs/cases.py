@@ -239,6 +239,11 @@ ROWS = [lambda: same_in_all_columns(6, 4), lambda: same_in_all_columns(5, 96), l
         lambda: embedding_sum(7, 20, 50, 64), lambda: embedding_sum(3, 70, 50, 36), lambda: weighted_rows(24, 10, 40, 96),
         # Rows of constant length that blocks of a cluster share.
         lambda: softmax(3, 8196, fixed=True), lambda: softmax(2, 33000, fixed=True), lambda: softmax(20, 40000, fixed=True)]
+# Rows that wait in shared memory, on few multiprocessors, whose blocks (or clusters of them) have several each, one of them maybe one less: of one and several blocks, open and
+# fixed, whole accesses and odd ones, and of elements too narrow to come by themselves.
+ROWS_IN_TURN = [lambda: softmax(7, 33000, fixed=True).on(4), lambda: softmax(5, 16600, fixed=True).on(2), lambda: layer_norm(8, 20000, "bf16").on(1),
+                lambda: layer_norm(6, 33000, "bf16").on(2), lambda: open_rows(7, 32776).on(4), lambda: open_rows(9, 131080).on(12), lambda: softmax(5, 9001, fixed=True).on(1),
+                lambda: layer_norm(4, 17001, "bf16").on(1), lambda: group_norm(3, 3, 4, 5000).on(2), lambda: open_rows(10, 20000).on(1), lambda: softmax(0, 33000).on(1)]
 # Rows of open length: around those that each entry point takes, with wide accesses and without.
 OPEN_ROWS = ([lambda c=c: open_rows(3, c) for c in (1, 8, 9, 16, 17, 63, 64, 65, 72, 128, 136, 256, 264, 1024, 1032, 1023, 1025, 2047, 2051, 4096, 4104, 16384, 16392, 32768, 32776, 131080, 262152)] +
              [lambda c=c: open_rows(5, c, "f32") for c in (4, 32, 36, 100, 128, 132, 2052)] + [lambda: open_rows(2, 0)] +
@@ -543,6 +548,7 @@ GROUPS = {"shared_rows": SHARED_ROWS,
           "rows": ROWS,
           "open_rows": OPEN_ROWS,
           "kept_columns": KEPT_COLUMNS,
+          "rows_in_turn": ROWS_IN_TURN,
           "forced_rows": FORCED_ROWS,
           "gemms": GEMMS,
           "gemm_parts": GEMM_PARTS,
