@@ -46,7 +46,7 @@
 
 // 1,024 rows of 65,536 elements of 2 bytes, 64 KB for each of two blocks of 512 threads. 256 of them: as many blocks as run at once, which is up to three for each multiprocessor.
 // PLAN: {{^}}0 2048 1 1 512 66560 2 1
-// TURNS: {{^}}0 396 1 1 512 66560 2 1
+// TURNS: {{^}}0 396 1 1 512 66560 2 3
 
 // More than a block has room for, or nothing that is read again.
 // LOOP-NOT: rows_kept
