@@ -157,8 +157,33 @@ static std::optional<unsigned> chooseLane(const BodyInfo &info, AxisSet parallel
   return across ? across : best;
 }
 
+/// The parallel axes as the result's elements lie, outermost first; those of the kernel's own order where it is no whole tensor that is stored. Threads have ranges of
+/// items: along an inner axis of the result they would meet in a line of the cache in each of its rows (an enlargement that computes one column of all images after the
+/// other: 195 us by one thread, 430 by two).
+static std::vector<unsigned> orderOfResult(const BodyInfo &info, AxisSet parallel) {
+  std::vector<unsigned> own, order;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (has(parallel, a))
+      own.push_back(a);
+  auto store = llvm::find_if(info.ops, [](Operation *op) { return isa<kernel::StoreOp>(op); });
+  if (store == info.ops.end())
+    return own;
+  Expr step(1);
+  while (order.size() < own.size()) {
+    auto next = llvm::find_if(own, [&](unsigned a) {
+      std::optional<Expr::Linear> linear = info.exprOf(*store).linearIn(info.axes[a]);
+      return !llvm::is_contained(order, a) && linear && linear->coefficient == step;
+    });
+    if (next == own.end())
+      return own;
+    order.insert(order.begin(), *next);
+    step = step * info.extents[*next];
+  }
+  return order;
+}
+
 /// Loop order: parallel axes first, and a reduction's own axes before those that it reduces where that is possible for
-/// all; otherwise the kernel's order. The lane axis goes innermost among its equals.
+/// all; otherwise the order of the result, or the kernel's. The lane axis goes innermost among its equals.
 static std::vector<unsigned> loopOrder(const BodyInfo &info, AxisSet parallel, std::optional<unsigned> lane) {
   unsigned n = info.axes.size();
   std::vector<AxisSet> before(n, 0);
@@ -170,16 +195,19 @@ static std::vector<unsigned> loopOrder(const BodyInfo &info, AxisSet parallel, s
   for (unsigned a = 0; a < n; ++a)
     if (!has(parallel, a))
       before[a] |= parallel;
-  std::vector<unsigned> order;
+  std::vector<unsigned> order, wanted = orderOfResult(info, parallel);
+  for (unsigned a = 0; a < n; ++a)
+    if (!has(parallel, a))
+      wanted.push_back(a);
   AxisSet done = 0;
   while (order.size() < n) {
     std::optional<unsigned> pick;
-    for (unsigned a = 0; a < n; ++a)
+    for (unsigned a : wanted)
       if (!has(done, a) && !(before[a] & ~done & ~(AxisSet(1) << a)) && (!pick || pick == lane))
         pick = a;
     if (!pick) // contradicting reductions: some are recomputed, in whatever order
-      for (unsigned a = 0; a < n && !pick; ++a)
-        if (!has(done, a))
+      for (unsigned a : wanted)
+        if (!pick && !has(done, a))
           pick = a;
     order.push_back(*pick);
     done |= AxisSet(1) << *pick;

@@ -1,8 +1,8 @@
-"""Models of one operator against ONNX Runtime, one thread: every family, at sizes, axes, types and attributes of Operators/.
+"""Models of one operator against ONNX Runtime: every family, at sizes, axes, types and attributes of Operators/.
 
-usage: operators.py LATHE [NAME|FAMILY...] [--seconds 0.4] [--table FILE]
-Both run in this process and take turns; times are the thread's processor time, so that other processes disturb less, and a ratio is the
-median of those of the turns. Below 1 lathe is faster. The last lines have what is above 1.10, and the geometric means."""
+usage: operators.py LATHE [NAME|FAMILY...] [--seconds 0.4] [--threads 1] [--table FILE]
+Both run in this process and take turns; times of one thread are its processor time, so that other processes disturb less, and a ratio is the median of those of
+the turns. With several threads times are the wall's, of each alone. Below 1 lathe is faster. The last lines have what is above 1.10, and the geometric means."""
 import argparse
 import ctypes
 import os
@@ -60,8 +60,8 @@ class Compiled:
     """An artifact with its inputs; its outputs are in the library's memory, so that a run allocates nothing, or where `into` says."""
     held_outside = False
 
-    def __init__(self, path, inputs):
-        options = Options(size=ctypes.sizeof(Options), threads=1)
+    def __init__(self, path, inputs, threads=1):
+        options = Options(size=ctypes.sizeof(Options), threads=threads)
         self.model = Model(path, options)
         signature = self.model.signature
         self.arrays = [inputs[signature.inputs[i].name.decode()] for i in range(signature.num_inputs)]
@@ -91,9 +91,9 @@ class Compiled:
 
 
 class Peer:
-    def __init__(self, path, inputs):
+    def __init__(self, path, inputs, threads=1):
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
         options.log_severity_level = 3
         self.session = onnxruntime.InferenceSession(path, options, providers=['CPUExecutionProvider'])
         self.binding = self.session.io_binding()
@@ -107,11 +107,31 @@ class Peer:
         self.session.run_with_iobinding(self.binding)
 
 
-def spent(run, count):
-    start = time.thread_time()
+def spent(run, count, clock=time.thread_time):
+    start = clock()
     for _ in range(count):
         run()
-    return (time.thread_time() - start) / count
+    return (clock() - start) / count
+
+
+def alone(make, seconds):
+    """Microseconds of the wall, by all threads of what `make` gives, beside nothing else of this process: idle threads of the other would look out for work."""
+    run = make()
+    count = max(1, int(2e-3 / max(spent(run, 3, time.perf_counter), 1e-6)))
+    times, end = [], time.monotonic() + seconds
+    while time.monotonic() < end or len(times) < 5:
+        times.append(spent(run, count, time.perf_counter) * 1e6)
+    return statistics.median(times)
+
+
+def in_turns(ours, peer, seconds):
+    """Microseconds of the processor, of both, and the median of the turns' ratios."""
+    count = max(1, int(2e-3 / max(spent(ours, 2), 1e-6)))
+    spent(peer, count)
+    turns, end = [], time.monotonic() + seconds
+    while time.monotonic() < end or len(turns) < 7:
+        turns.append((spent(ours, count), spent(peer, count)))
+    return [statistics.median(t[i] for t in turns) * 1e6 for i in (0, 1)], statistics.median(a / b for a, b in turns)
 
 
 def differs(ours, theirs, tolerance):
@@ -124,7 +144,7 @@ def differs(ours, theirs, tolerance):
     return ''
 
 
-def measure(lathe, folder, name, seconds):
+def measure(lathe, folder, name, seconds, threads):
     case = CASES[name]
     inputs = {n: np.asarray(a, order='C') for n, a in case.inputs.items()}
     path = os.path.join(folder, name + '.onnx')
@@ -138,13 +158,14 @@ def measure(lathe, folder, name, seconds):
         return f'is not compiled: {done.stderr.strip()[:150]}', None, None
     ours = Compiled(path + '.so', inputs)
     wrong = differs(ours.results(), peer.results(), case.tolerance)
-    count = max(1, int(2e-3 / max(spent(ours, 2), 1e-6)))
-    spent(peer, count)
-    turns, end = [], time.monotonic() + seconds
-    while time.monotonic() < end or len(turns) < 7:
-        turns.append((spent(ours, count), spent(peer, count)))
-    mine, other = (statistics.median(t[i] for t in turns) * 1e6 for i in (0, 1))
-    return wrong and f'results differ: {wrong}', statistics.median(a / b for a, b in turns), (mine, other)
+    wrong = wrong and f'results differ: {wrong}'
+    if threads == 1:
+        times, ratio = in_turns(ours, peer, seconds)
+        return wrong, ratio, times
+    del ours, peer
+    rounds = [(alone(lambda: Compiled(path + '.so', inputs, threads), seconds / 4), alone(lambda: Peer(path, inputs, threads), seconds / 4)) for _ in range(2)]
+    times = [min(r[i] for r in rounds) for i in (0, 1)]
+    return wrong, times[0] / times[1], times
 
 
 def mean(ratios):
@@ -156,13 +177,14 @@ def main():
     parser.add_argument('lathe')
     parser.add_argument('names', nargs='*')
     parser.add_argument('--seconds', type=float, default=0.4)
+    parser.add_argument('--threads', type=int, default=1)
     parser.add_argument('--table', help='a file for the ratios as a table in Markdown')
     a = parser.parse_args()
     chosen = [n for n, c in CASES.items() if not a.names or n in a.names or c.family in a.names]
     ratios, faults = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for name in chosen:
-            fault, ratio, times = measure(a.lathe, folder, name, a.seconds)
+            fault, ratio, times = measure(a.lathe, folder, name, a.seconds, a.threads)
             if fault:
                 faults[name] = fault
             if ratio:

@@ -34,7 +34,7 @@ Error LoadedModel::resolve(const std::string &path, const std::string &prefix) {
 }
 
 Error LoadedModel::failure(LatheStatus status) const {
-  const char *message = lastError(context);
+  std::string message = "'" + path + "': " + lastError(context);
   if (status == LATHE_INVALID || status == LATHE_NO_MEMORY)
     return userError("{0}", message);
   if (status == LATHE_UNSUPPORTED)
@@ -57,6 +57,7 @@ Error LoadedModel::select(const std::string &prefix, const std::string &entry) {
 Expected<LoadedModel> LoadedModel::open(const std::string &path, const std::string &prefix, const LatheOptions &options,
                                         const std::string &entry) {
   LoadedModel model;
+  model.path = path;
   if (Error error = model.resolve(path, prefix))
     return std::move(error);
   LatheStatus status = model.create(&options, &model.first);
@@ -70,7 +71,7 @@ Expected<LoadedModel> LoadedModel::open(const std::string &path, const std::stri
 }
 
 LoadedModel::LoadedModel(LoadedModel &&other)
-    : library(std::exchange(other.library, nullptr)), first(std::exchange(other.first, nullptr)),
+    : path(std::move(other.path)), library(std::exchange(other.library, nullptr)), first(std::exchange(other.first, nullptr)),
       context(other.context), create(other.create), destroy(other.destroy), runFn(other.runFn),
       getSignature(other.getSignature), lastError(other.lastError) {}
 

@@ -30,6 +30,7 @@ private:
 
   llvm::Error select(const std::string &prefix, const std::string &entry);
 
+  std::string path; ///< which messages name
   void *library = nullptr;
   LatheContext *first = nullptr, *context = nullptr; ///< of the first entry point, and of the one to run
   decltype(&lathe_create) create = nullptr;

@@ -12,6 +12,7 @@
 #include "ScanRows.h"
 #include "../VectorBuilder.h"
 #include "lathe/Artifact/Format.h"
+#include "lathe/Lower/Divisibility.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -26,6 +27,9 @@ using shape::Expr;
 /// Rows side by side that an item takes at most, fewer where threads would have nothing to do, and vectors of them that carry their running
 /// values in registers. Many rows are read and written in long runs through memory, some steps at a time.
 constexpr unsigned rowsPerItem = 4096, fewestRows = 512, vectorsTogether = 4, stepsTogether = 4;
+/// Fewer than so many do not share out where a step's shares meet in a line of the cache: it goes from one thread to the other at each step, which takes as long as
+/// some thousand bytes (500 steps of 700 rows by two threads 70 us, by one 34).
+constexpr unsigned fewestApart = 2048;
 /// Bytes of a step from which on steps are taken together: of shorter ones several lie in a page, whose lines are then not requested ahead.
 constexpr int64_t longRun = 2048;
 /// Steps of many rows side by side that f32 carries well enough: what is wider is read from scratch memory beside it, and where memory is what is waited
@@ -52,6 +56,7 @@ private:
   void storeRunning(Value x, Running which, Value c) { f.b.create<LLVM::StoreOp>(f.loc, x, runningPlace(which, c), 1); }
 
   Expr blocks() const;
+  bool sharesEndInLines() const;
   void wideBeyond(int64_t most, llvm::function_ref<void()> body);
   void emitItem(Value item);
   void emitRow(BodyEmitter &row);
@@ -105,10 +110,21 @@ ScanEmitter::ScanEmitter(KernelFunction &f, kernel::ScanOp op)
 }
 
 /// Parts that the rows side by side are worked on in.
+/// Whether rows' shares, side by side, end where lines of the cache do at each step along the axis.
+bool ScanEmitter::sharesEndInLines() const {
+  constexpr int64_t line = 64;
+  return llvm::all_of(stores, [&](kernel::StoreOp store) {
+    std::optional<Expr::Linear> step = info.exprOf(store).linearIn(info.axes[axis]);
+    int64_t bytes = store.getValue().getType().getIntOrFloatBitWidth() / 8;
+    return step && bytes && lower::Divisibility(info).divisorOf(step->coefficient * Expr(bytes), line) == line;
+  });
+}
+
 Expr ScanEmitter::blocks() const {
   const Expr &rows = info.extents[*s.lane];
   Expr threads = f.run.empty() ? Expr(1) : Expr::symbol(runFacts[LATHE_FACT_THREADS]);
-  return Expr::max(Expr::ceildiv(rows, rowsPerItem), Expr::min(Expr::ceildiv(rows, fewestRows), threads));
+  int64_t fewest = sharesEndInLines() ? fewestRows : fewestApart;
+  return Expr::max(Expr::ceildiv(rows, rowsPerItem), Expr::min(Expr::ceildiv(rows, fewest), threads));
 }
 
 llvm::Error ScanEmitter::run(KernelPlan &plan) {

@@ -3,7 +3,7 @@
 // The data lie in the result already. Places that write elements of their own (rows that an index selects from, the
 // columns of what it selects) are the parallel items; within one, updates are stored one after the other, so that the
 // result does not depend on the number of threads. Where there are no such places to share out, every item has a part
-// of the data: it reads all indices and stores what falls into its part, by way of queues (ScatterBuckets.h) where that is far.
+// of the data: it reads all indices, lists those that fall into its part, and stores these, by way of queues (ScatterBuckets.h) where that is far.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,8 @@ using shape::Expr;
 
 /// How far ahead rows of the data are requested.
 constexpr int64_t rowsAhead = 24;
+/// Updates that are looked through before those of a part are stored: a branch for each would be guessed wrong every other time.
+constexpr int64_t listed = 512;
 
 static bool has(AxisSet set, unsigned axis) { return set >> axis & 1; }
 
@@ -36,7 +38,7 @@ struct ScatterSchedule {
   std::vector<unsigned> items, loops; ///< loops: outermost first, the lane axis is not among them
   std::optional<unsigned> lane;
   std::optional<unsigned> blocked; ///< the last of the loops: an item has `block` of its points
-  static constexpr int64_t block = 512;
+  int64_t block = 128;
   std::optional<lower::SharedIndex> part; ///< whose range the items share
   Expr places = Expr::unknown(); ///< elements that single updates of it may fall on; unknown: no queues
   Expr parts = 1;
@@ -55,6 +57,9 @@ private:
   void request(BodyEmitter later, unsigned axis, Value number);
   void emitItem(BodyEmitter &outer, Value item);
   void nest(BodyEmitter &point, size_t depth);
+  void nestListed(BodyEmitter &point, size_t depth);
+  Value isStored(BodyEmitter &point);
+  void ofPart(llvm::function_ref<void()> body);
   void whenStored(BodyEmitter &point, llvm::function_ref<void(BodyEmitter &)> then);
   void laneLoop(BodyEmitter &point);
   /// Neither the indices nor the predicate vary along the loops from this one on.
@@ -69,6 +74,7 @@ private:
   lower::ScatterAxes axes;
   const ScatterSchedule &s;
   Value blockFrom, blockTo;
+  Value list; ///< numbers (i32) of a part's updates; null: the part is all there is
   ScatterBuckets *queues = nullptr;
   bool decided = false; ///< the branch around what is emitted now has seen to the predicate
 };
@@ -121,6 +127,9 @@ static ScatterSchedule scheduleUpdates(const lower::BodyInfo &info, lower::Scatt
     s.loops.push_back(*neighbours);
   if (!own.empty())
     return s;
+  constexpr int64_t many = 1024, narrow = 32; // few points are shared out evenly by small blocks
+  if (neighbours && info.extents[*neighbours].constant().value_or(INT64_MAX) < many)
+    s.block = narrow;
   if (neighbours && info.extents[*neighbours].constant().value_or(INT64_MAX) >= 2 * s.block) {
     s.blocked = neighbours;
     s.parts = Expr::ceildiv(info.extents[*neighbours], s.block);
@@ -134,10 +143,25 @@ static ScatterSchedule scheduleUpdates(const lower::BodyInfo &info, lower::Scatt
   return s;
 }
 
+/// 1 where threads are enough to share out updates of single elements.
+static Expr areEnough(const Expr &threads) { return Expr::min(Expr::floordiv(threads, 4), 1); }
+
+/// 1 where several threads are faster that all read all indices. That takes as long as an update of an element that a cache holds: what is stored has to be a row
+/// of some length, or far from all caches; and then there have to be enough threads (4 million updates of 16 MB by one thread 18 ms, by two 22).
+static Expr paysToShare(const lower::BodyInfo &info, lower::ScatterUpdates updates, const ScatterSchedule &s, const Expr &threads) {
+  constexpr int64_t farBytes = 8 << 20, longRow = 64;
+  if (s.lane)
+    return Expr::min(Expr::floordiv(info.extents[*s.lane], longRow), 1);
+  Expr places = lower::placesOf(updates, info);
+  int64_t bytes = std::max<int64_t>(1, updates.update.getType().getIntOrFloatBitWidth() / 8);
+  Expr isFar = places.isUnknown() ? Expr(1) : Expr::min(Expr::floordiv(places, farBytes / bytes), 1);
+  return isFar * areEnough(threads);
+}
+
 static void plan(const lower::BodyInfo &info, lower::ScatterUpdates updates, const lower::ScatterAxes &axes,
                  const ScatterSchedule &s, const Expr &threads, KernelPlan &plan) {
   if (!s.places.isUnknown())
-    plan.scratchBytes = ScatterBuckets::scratchBytes(s.places, updates.update.getType(), updates.combiner, threads);
+    plan.scratchBytes = ScatterBuckets::scratchBytes(s.places, updates.update.getType(), updates.combiner, Expr(1) + (threads - Expr(1)) * areEnough(threads));
   plan.items = s.parts;
   AxisSet shared = 0;
   for (unsigned a : s.items) {
@@ -148,7 +172,7 @@ static void plan(const lower::BodyInfo &info, lower::ScatterUpdates updates, con
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if (has(axes.all() & ~shared, a))
       points = points * (a == s.blocked ? Expr::min(info.extents[a], s.block) : info.extents[a]);
-  plan.cost = s.part ? Expr::ceildiv(points, Expr::max(s.parts, 1)) : points;
+  plan.cost = s.part ? Expr::ceildiv(points, Expr::max(s.parts, 1)) * paysToShare(info, updates, s, threads) : points;
   plan.flags = s.part ? LATHE_PLAN_WHOLE : 0; // each piece reads all indices
 }
 
@@ -160,17 +184,23 @@ bool ScatterEmitter::isDecidedAt(size_t depth) const {
   return llvm::all_of(ArrayRef(s.loops).drop_front(depth), [&](unsigned a) { return !has(axes.indexed, a); });
 }
 
-/// A branch: indices outside of the data are rare, and inside it nothing is masked.
-void ScatterEmitter::whenStored(BodyEmitter &point, llvm::function_ref<void(BodyEmitter &)> then) {
+/// Whether the update's place is in the data, and in the part, if there are several; null: it always is.
+Value ScatterEmitter::isStored(BodyEmitter &point) {
   for (Value v : updates.store.getIndices())
     point.emit(v);
   Value stored = updates.predicate ? point.emit(updates.predicate) : Value();
   auto require = [&](Value c) { stored = stored ? b.create<arith::AndIOp>(loc, stored, c).getResult() : c; };
-  if (s.part) {
+  if (list) {
     Value at = point.emit(s.part->index);
     require(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, at, f.begin));
     require(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, at, f.end));
   }
+  return stored;
+}
+
+/// A branch: indices outside of the data are rare, and inside it nothing is masked.
+void ScatterEmitter::whenStored(BodyEmitter &point, llvm::function_ref<void(BodyEmitter &)> then) {
+  Value stored = isStored(point);
   OpBuilder::InsertionGuard guard(b);
   if (stored) {
     auto branch = b.create<scf::IfOp>(loc, stored, /*withElseRegion=*/false);
@@ -215,6 +245,8 @@ void ScatterEmitter::nest(BodyEmitter &point, size_t depth) {
       emitUpdate(point);
     return;
   }
+  if (list && isDecidedAt(depth + 1))
+    return nestListed(point, depth);
   unsigned axis = s.loops[depth];
   bool blocked = s.blocked == axis;
   Value from = blocked ? blockFrom : v.i(0), to = blocked ? blockTo : point.emitExpr(info.extents[axis]);
@@ -224,6 +256,48 @@ void ScatterEmitter::nest(BodyEmitter &point, size_t depth) {
     BodyEmitter inner = point;
     inner.bindAxis(info.axes[axis], index);
     nest(inner, depth + 1);
+  });
+}
+
+/// The innermost loop that says where updates go: the numbers of those of the part first, which takes no branch, then these alone.
+void ScatterEmitter::nestListed(BodyEmitter &point, size_t depth) {
+  unsigned axis = s.loops[depth];
+  Type i32 = b.getI32Type();
+  auto numberOf = [&](Value first, Value k) {
+    return v.add(first, b.create<arith::ExtUIOp>(loc, b.getI64Type(), b.create<LLVM::LoadOp>(loc, i32, v.at(list, k, i32), 4)));
+  };
+  Value size = point.emitExpr(info.extents[axis]);
+  v.loop(v.i(0), size, listed, [&](Value first) {
+    Value last = v.min(v.add(first, listed), size);
+    Value count = v.loop(first, last, 1, {v.i(0)}, [&](Value index, VectorBuilder::Values carried) {
+      BodyEmitter inner = point;
+      inner.bindAxis(info.axes[axis], index);
+      Value mine = isStored(inner);
+      b.create<LLVM::StoreOp>(loc, b.create<arith::TruncIOp>(loc, i32, v.sub(index, first)), v.at(list, carried[0], i32), 4);
+      return VectorBuilder::Values{v.add(carried[0], b.create<arith::ExtUIOp>(loc, b.getI64Type(), mine))};
+    })[0];
+    v.loop(v.i(0), count, 1, [&](Value k) {
+      if (s.lane && s.loops.size() == 1)
+        request(point, axis, numberOf(first, v.min(v.add(k, rowsAhead), v.sub(count, 1))));
+      BodyEmitter inner = point;
+      inner.bindAxis(info.axes[axis], numberOf(first, k));
+      auto restore = llvm::make_scope_exit([&] { decided = false; });
+      decided = true;
+      nest(inner, depth + 1);
+    });
+  });
+}
+
+/// The body for items that are all places, and for those that are a part of them.
+void ScatterEmitter::ofPart(llvm::function_ref<void()> body) {
+  if (!s.part)
+    return body();
+  Value numbers = b.create<LLVM::AllocaOp>(loc, LLVM::LLVMPointerType::get(b.getContext()), b.getI32Type(), v.i(listed), 64);
+  Value isAll = b.create<arith::AndIOp>(loc, v.less(f.begin, v.i(1)), v.less(v.sub(f.emitExpr(s.part->places), 1), f.end));
+  v.ifThen(isAll, body, [&] {
+    list = numbers;
+    body();
+    list = {};
   });
 }
 
@@ -285,10 +359,11 @@ void ScatterEmitter::throughQueues(BodyEmitter &outer, const Expr &scratchBytes)
 
 llvm::Error ScatterEmitter::run(const KernelPlan &plan) {
   BodyEmitter outer(info, b, loc, f.sizes, f.refs, f.hooks);
-  if (!s.places.isUnknown())
-    throughQueues(outer, plan.scratchBytes);
-  else if (s.items.empty() && !s.blocked)
-    nest(outer, 0); // the range of items is a range of the data
+  if (s.items.empty() && !s.blocked) // the range of items is a range of the data
+    ofPart([&] {
+      BodyEmitter point = outer;
+      s.places.isUnknown() ? nest(point, 0) : throughQueues(point, plan.scratchBytes);
+    });
   else
     v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(outer, item); });
   if (!outer.error().empty())
