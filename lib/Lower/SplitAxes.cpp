@@ -86,23 +86,34 @@ static Expr freshName(ArrayRef<lower::Axis> axes, unsigned &number) {
 }
 
 /// axis = inner * hi + lo.
-void Splitter::split(unsigned axis, const Expr &inner) {
-  unsigned number = axes.size();
-  std::string before = axes[axis].name;
-  rests.erase(before);
-  Expr hi = freshName(axes, number), lo = freshName(axes, number), outer = *Expr::divideExactly(axes[axis].extent, inner);
-  axes[axis] = {hi.str(), outer};
-  axes.insert(axes.begin() + axis + 1, {lo.str(), inner});
-  rests.insert(lo.str());
+static std::pair<std::string, std::string> splitOf(lower::KernelAxes &k, unsigned axis, const Expr &inner) {
+  unsigned number = k.axes.size();
+  std::string before = k.axes[axis].name;
+  Expr hi = freshName(k.axes, number), lo = freshName(k.axes, number), outer = *Expr::divideExactly(k.axes[axis].extent, inner);
+  k.axes[axis] = {hi.str(), outer};
+  k.axes.insert(k.axes.begin() + axis + 1, {lo.str(), inner});
   shape::Facts facts;
-  for (const lower::Axis &a : axes)
+  for (const lower::Axis &a : k.axes)
     facts.setAxis(a.name, a.extent);
-  for (auto &[op, key, e] : exprs)
+  for (auto &[op, key, e] : k.exprs)
     if (e.mentions(before))
       e = facts.simplify(e.substitute({{before, inner * hi + lo}}));
-  for (auto &[op, names] : reductions)
+  for (auto &[op, names] : k.reductions)
     if (names.erase(before))
       names.insert({hi.str(), lo.str()});
+  return {hi.str(), lo.str()};
+}
+
+std::pair<std::string, std::string> lower::splitAxis(kernel::GenericOp kernel, const std::string &axis, const Expr &inner) {
+  KernelAxes k(kernel);
+  auto names = splitOf(k, &k.axis(axis) - k.axes.data(), inner);
+  k.writeBack();
+  return names;
+}
+
+void Splitter::split(unsigned axis, const Expr &inner) {
+  rests.erase(axes[axis].name);
+  rests.insert(splitOf(*this, axis, inner).second);
 }
 
 /// What is left of a division by few, divided again: images that are enlarged by 2, 4 and 8 side by side. Rows of two are no rows for lanes,

@@ -56,6 +56,7 @@ public:
     target::PackWeightsOptions weights;
     weights.precision = options.precision;
     pm.addPass(target::createPackWeights(weights));
+    pm.addPass(target::createSplitReductions());
     pm.addPass(target::createSplitScatters());
     pm.addPass(target::createUpdateInPlace());
     pm.addPass(kernel::createVerifyAccesses());
