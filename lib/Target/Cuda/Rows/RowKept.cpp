@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cluster.h"
-#include "../Combine.h"
 #include "RowEmitter.h"
 
 using namespace mlir;
@@ -208,26 +206,4 @@ Values RowEmitter::keptPass(const lower::RowPass &pass, Values sums) {
   sums.pop_back();
   isKept.insert(needed.begin(), needed.end());
   return sums;
-}
-
-/// Words for the other blocks of a cluster, which lie in the same place in each.
-Value RowEmitter::behindKept(unsigned words) {
-  Value place = d.byteAt(keptBase, d.add(d.mul(keptSlots, int64_t(s.keptBytes)), int64_t(clusterWords) * 8));
-  clusterWords += words;
-  return place;
-}
-
-/// Lanes of a warp take what one block each has, and put it together in the same order everywhere. A block that has a row alone knows all.
-Value RowEmitter::combineInCluster(kernel::Combiner kind, Value own) {
-  const unsigned most = schedule::rowTuning.mostOfCluster;
-  Type element = own.getType();
-  exchange->turn = d.add(exchange->turn, 1);
-  auto ofAll = [&] {
-    Value x = ofWord(d, exchange->tell(wordOf(d, own)), element);
-    Value all = d.select(d.less(d.rem(d.threadId(), int64_t(most)), sharers), x, identityOf(d, kind, element));
-    for (unsigned m = most / 2; m; m /= 2)
-      all = combine(d, kind, all, d.shuffleXor(all, m));
-    return Values{all};
-  };
-  return d.choose(d.less(d.i32(1), sharers), ofAll, [&] { return Values{own}; })[0];
 }
