@@ -27,12 +27,11 @@ func.func @variance(%x: tensor<3x1000000xf32>) -> tensor<3xf32> {
   return %0 : tensor<3xf32>
 }
 
-// Two that need nothing of one another are made together, and what is computed from them at each element is shared out, too. Of 500 rows of 1,001 columns it is rows
-// that parts have.
+// Two that need nothing of one another are made together. Of 500 rows of 1,001 columns it is rows that parts have. What is computed from them at each element keeps its axes.
 // CHECK-LABEL: func.func @scaled
 // CHECK: %[[BOTH:.*]]:2 = kernel.generic reduction @scaled_parts axes([[PART:i[0-9]+]] = "50", [[IN:i[0-9]+]] = "10", c = "1001") ins(%arg0 : {{.*}}) outs(tensor<50xf32>, tensor<50xf32>)
-// CHECK: kernel.generic reduction @scaled axes([[PART]] = "50", [[IN]] = "10", c = "1001", [[ALL:i[0-9]+]] = "50") ins(%arg0, %[[BOTH]]#0, %[[BOTH]]#1
-// CHECK:   kernel.store %{{.*}}, %{{.*}}["c + 10010*[[PART]] + 1001*[[IN]]"]
+// CHECK: kernel.generic reduction @scaled axes(n = "500", c = "1001", [[ALL:i[0-9]+]] = "50") ins(%arg0, %[[BOTH]]#0, %[[BOTH]]#1
+// CHECK:   kernel.store %{{.*}}, %{{.*}}["1001*n + c"]
 func.func @scaled(%x: tensor<500x1001xf32>) -> tensor<500x1001xf32> {
   %0 = kernel.generic reduction @scaled axes(n = "500", c = "1001") ins(%x : tensor<500x1001xf32>) outs(tensor<500x1001xf32>) {
   ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
@@ -46,10 +45,39 @@ func.func @scaled(%x: tensor<500x1001xf32>) -> tensor<500x1001xf32> {
   return %0 : tensor<500x1001xf32>
 }
 
-// Many rows, short ones, a prime length, sizes that are open, sums of 16 bits, searches, and a softmax, which computes its exponentials once, stay one kernel.
+// Parts that are not even are as long as whole vectors, and what lies behind the end counts as nothing. Open lengths have as many parts as are worth it, one where they are short.
+// CHECK-LABEL: func.func @uneven
+// CHECK: kernel.generic reduction @prime_parts axes([[PART:i[0-9]+]] = "64", [[IN:i[0-9]+]] = "15680")
+// CHECK:   %[[AT:.*]] = kernel.index "15680*[[PART]] + [[IN]]"
+// CHECK:   %[[END:.*]] = kernel.index "1000003"
+// CHECK:   %[[INSIDE:.*]] = arith.cmpi slt, %[[AT]], %[[END]] : i64
+// CHECK:   %[[X:.*]] = kernel.load %{{.*}}["15680*[[PART]] + [[IN]]"] if %[[INSIDE]]
+// CHECK:   %[[LEAST:.*]] = arith.constant 0xFF800000 : f32
+// CHECK:   %[[V:.*]] = arith.select %[[INSIDE]], %[[X]], %[[LEAST]] : f32
+// CHECK:   kernel.reduce max %[[V]] over {{\[}}"[[IN]]"]
+// CHECK: kernel.generic reduction @prime axes(
+// CHECK: kernel.generic reduction @open_parts axes([[PART]] = "max(1, min(64, floordiv(k, 8192)))",
+// CHECK: kernel.generic reduction @open axes(
+func.func @uneven(%p: tensor<1000003xf32>, %o: tensor<?xf32, #lathe.dims<"k">>) {
+  %0 = kernel.generic reduction @prime axes(c = "1000003") ins(%p : tensor<1000003xf32>) outs(tensor<f32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %a = kernel.load %in["c"] : <f32> -> f32
+    %b = kernel.reduce max %a over ["c"] : f32
+    kernel.store %b, %out["0"] : f32, <f32>
+  }
+  %1 = kernel.generic reduction @open axes(c = "k") ins(%o : tensor<?xf32, #lathe.dims<"k">>) outs(tensor<f32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %a = kernel.load %in["c"] : <f32> -> f32
+    %b = kernel.reduce add %a over ["c"] : f32
+    kernel.store %b, %out["0"] : f32, <f32>
+  }
+  return
+}
+
+// Many rows, short ones, sums of 16 bits, searches, and a softmax, which computes its exponentials once, stay one kernel.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: _parts
-func.func @others(%x: tensor<16x200000xf32>, %y: tensor<100000xf32>, %p: tensor<1000003xf32>, %o: tensor<?xf32, #lathe.dims<"k">>, %h: tensor<1000000xf16>, %l: tensor<1000000xf32>) {
+func.func @others(%x: tensor<16x200000xf32>, %y: tensor<100000xf32>, %h: tensor<1000000xf16>, %l: tensor<1000000xf32>) {
   %0 = kernel.generic reduction @many axes(n = "16", c = "200000") ins(%x : tensor<16x200000xf32>) outs(tensor<16xf32>) {
   ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
     %a = kernel.load %in["200000*n + c"] : <f32> -> f32
@@ -57,18 +85,6 @@ func.func @others(%x: tensor<16x200000xf32>, %y: tensor<100000xf32>, %p: tensor<
     kernel.store %b, %out["n"] : f32, <f32>
   }
   %1 = kernel.generic reduction @short axes(c = "100000") ins(%y : tensor<100000xf32>) outs(tensor<f32>) {
-  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
-    %a = kernel.load %in["c"] : <f32> -> f32
-    %b = kernel.reduce add %a over ["c"] : f32
-    kernel.store %b, %out["0"] : f32, <f32>
-  }
-  %2 = kernel.generic reduction @prime axes(c = "1000003") ins(%p : tensor<1000003xf32>) outs(tensor<f32>) {
-  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
-    %a = kernel.load %in["c"] : <f32> -> f32
-    %b = kernel.reduce add %a over ["c"] : f32
-    kernel.store %b, %out["0"] : f32, <f32>
-  }
-  %3 = kernel.generic reduction @open axes(c = "k") ins(%o : tensor<?xf32, #lathe.dims<"k">>) outs(tensor<f32>) {
   ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
     %a = kernel.load %in["c"] : <f32> -> f32
     %b = kernel.reduce add %a over ["c"] : f32

@@ -29,11 +29,11 @@ using Names = std::set<std::string>;
 constexpr int64_t enoughRows = 16, longRow = 1 << 17, longPart = 1 << 13, fewestParts = 4, mostParts = 64;
 
 namespace {
-/// A kernel's reductions: all go over the same axes, of constant lengths, and leave values for the same few rows.
+/// A kernel's reductions: all go over the same axes, and leave values for the same few rows.
 struct Rows {
-  Names axes;      ///< of rows
-  std::string cut; ///< the axis of which a part has a range
-  int64_t parts;
+  Names axes;              ///< of rows
+  std::string cut;         ///< the axis of which a part has a range
+  Expr parts = Expr(1);
 };
 
 class ReductionSplitter {
@@ -46,10 +46,11 @@ private:
   void addStage(unsigned level);
   void combineParts(GenericOp in, ArrayRef<ReduceOp> reduces, unsigned level);
   Expr placeOf(const std::string &along);
-  void setAxes(GenericOp of);
+  void setAxes(GenericOp of, ArrayRef<std::string> first);
 
   GenericOp kernel;
-  std::string part, across;                       ///< the axis of parts, and the one along which they are combined
+  std::string cut, part, across;                  ///< the axis that is split, that of its parts, and the one along which they are combined
+  Expr parts;
   std::vector<std::pair<std::string, Expr>> rows; ///< the rows' axes
   std::vector<unsigned> levels;                   ///< of the reductions in the order of the body: 1 for those that need no other
   std::vector<Value> partials;                    ///< of each, the parts' values
@@ -75,16 +76,10 @@ static bool isNeededAgain(ReduceOp reduce) {
   return made && isa<math::MathDialect>(made->getDialect()) && !isa<math::SqrtOp, math::AbsFOp, math::FmaOp>(made) && !made->hasOneUse();
 }
 
-static std::optional<int64_t> countOf(GenericOp kernel, const Names &axes) {
-  int64_t count = 1;
-  for (const std::string &a : axes) {
-    std::optional<int64_t> extent = kernel.getExtent(a)->constant();
-    if (!extent || *extent < 1 || *extent > INT32_MAX)
-      return std::nullopt;
-    count *= *extent;
-    if (count > INT64_MAX >> 32)
-      return std::nullopt;
-  }
+static Expr countOf(GenericOp kernel, const Names &axes) {
+  Expr count(1);
+  for (const std::string &a : axes)
+    count = count * *kernel.getExtent(a);
   return count;
 }
 
@@ -94,6 +89,20 @@ static int64_t partsOf(int64_t extent, int64_t most) {
   while (extent % parts)
     --parts;
   return parts;
+}
+
+/// The outermost axis of which there are enough even parts; else the outermost one that is long enough, or open.
+static bool cutOf(GenericOp kernel, const Names &over, const Expr &length, Rows &out) {
+  Expr wanted = Expr::max(Expr::min(Expr::floordiv(length, longPart), mostParts), 1);
+  for (bool even : {true, false})
+    for (unsigned i = 0; i < kernel.getNumAxes(); ++i) {
+      out.cut = kernel.getAxisName(i).str();
+      std::optional<int64_t> extent = kernel.getAxisExtent(i).constant(), known = wanted.constant();
+      out.parts = even ? Expr(extent && known ? partsOf(*extent, *known) : 1) : wanted;
+      if (over.count(out.cut) && (even ? *out.parts.constant() >= fewestParts : extent.value_or(mostParts) >= mostParts))
+        return true;
+    }
+  return false;
 }
 
 static std::optional<Rows> rowsOf(GenericOp kernel) {
@@ -113,17 +122,10 @@ static std::optional<Rows> rowsOf(GenericOp kernel) {
   }
   if (!over || llvm::any_of(kernel.getBody().front(), [](Operation &op) { return op.getNumRegions() || isa<kernel::ContractOp>(op); }))
     return std::nullopt;
-  std::optional<int64_t> rows = countOf(kernel, out.axes), length = countOf(kernel, *over);
-  if (!rows || !length || *rows >= enoughRows || *length < longRow)
+  Expr length = countOf(kernel, *over);
+  if (countOf(kernel, out.axes).constant().value_or(enoughRows) >= enoughRows || length.constant().value_or(longRow) < longRow)
     return std::nullopt;
-  int64_t wanted = std::clamp<int64_t>(*length / longPart, 1, mostParts);
-  for (unsigned i = 0; i < kernel.getNumAxes(); ++i) // the outermost axis of which there are enough parts
-    if (std::string name = kernel.getAxisName(i).str(); over->count(name))
-      if (out.parts = partsOf(*kernel.getAxisExtent(i).constant(), wanted); out.parts >= fewestParts) {
-        out.cut = name;
-        return out;
-      }
-  return std::nullopt;
+  return cutOf(kernel, *over, length, out) ? std::optional(out) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,12 +153,12 @@ static std::vector<unsigned> levelsOf(GenericOp kernel) {
   return out;
 }
 
-ReductionSplitter::ReductionSplitter(GenericOp kernel, const Rows &r) : kernel(kernel), levels(levelsOf(kernel)), partials(levels.size()) {
+ReductionSplitter::ReductionSplitter(GenericOp kernel, const Rows &r)
+    : kernel(kernel), cut(r.cut), parts(r.parts), levels(levelsOf(kernel)), partials(levels.size()) {
   for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
     if (std::string name = kernel.getAxisName(i).str(); r.axes.count(name))
       rows.push_back({name, kernel.getAxisExtent(i)});
-  part = lower::splitAxis(kernel, r.cut, Expr(*kernel.getExtent(r.cut)->constant() / r.parts)).first;
-  for (unsigned number = kernel.getNumAxes(); across.empty() || kernel.getExtent(across); ++number)
+  for (unsigned number = kernel.getNumAxes() + 2; across.empty() || kernel.getExtent(across); ++number) // behind the names of a split
     across = Expr::axis(number).str();
 }
 
@@ -165,26 +167,23 @@ Expr ReductionSplitter::placeOf(const std::string &along) {
   Expr row(0);
   for (const auto &[name, extent] : rows)
     row = row * extent + Expr::symbol(name);
-  return row * *kernel.getExtent(part) + Expr::symbol(along);
+  return row * parts + Expr::symbol(along);
 }
 
-/// Rows and parts outermost, the parts' own axis innermost.
-void ReductionSplitter::setAxes(GenericOp of) {
-  std::vector<std::string> names;
-  for (const auto &[name, extent] : rows)
-    names.push_back(name);
-  names.push_back(part);
-  for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
-    if (std::string name = kernel.getAxisName(i).str(); !llvm::is_contained(names, name))
+/// Some axes outermost, the one along which parts are combined innermost.
+void ReductionSplitter::setAxes(GenericOp of, ArrayRef<std::string> first) {
+  std::vector<std::string> names(first.begin(), first.end());
+  for (unsigned i = 0; i < of.getNumAxes(); ++i)
+    if (std::string name = of.getAxisName(i).str(); !llvm::is_contained(names, name))
       names.push_back(name);
   Builder b(of.getContext());
   SmallVector<Attribute> all, extents;
   for (const std::string &name : names) {
     all.push_back(b.getStringAttr(name));
-    extents.push_back(b.getStringAttr(kernel.getExtent(name)->str()));
+    extents.push_back(b.getStringAttr(of.getExtent(name)->str()));
   }
   all.push_back(b.getStringAttr(across));
-  extents.push_back(b.getStringAttr(kernel.getExtent(part)->str()));
+  extents.push_back(b.getStringAttr(parts.str()));
   of.setAxisNamesAttr(b.getArrayAttr(all));
   of.setAxisExtentsAttr(b.getArrayAttr(extents));
 }
@@ -211,7 +210,7 @@ GenericOp ReductionSplitter::beginStage(unsigned level) {
   SmallVector<Expr> dims;
   for (const auto &[name, extent] : rows)
     dims.push_back(extent);
-  dims.push_back(*kernel.getExtent(part));
+  dims.push_back(parts);
   SmallVector<Type> types;
   std::vector<ReduceOp> reduces = reducesOf(kernel);
   for (unsigned i = 0; i < reduces.size(); ++i)
@@ -233,6 +232,7 @@ GenericOp ReductionSplitter::beginStage(unsigned level) {
 /// A kernel for what each part's elements come to.
 void ReductionSplitter::addStage(unsigned level) {
   GenericOp out = beginStage(level);
+  part = lower::splitAxis(out, cut, parts).first;
   Block &body = out.getBody().front();
   OpBuilder b = OpBuilder::atBlockEnd(&body);
   std::vector<ReduceOp> reduces = reducesOf(out);
@@ -251,7 +251,11 @@ void ReductionSplitter::addStage(unsigned level) {
     partials[i] = out.getOutputs()[made++];
   }
   combineParts(out, reduces, level);
-  setAxes(out);
+  std::vector<std::string> first;
+  for (const auto &[name, extent] : rows)
+    first.push_back(name);
+  first.push_back(part);
+  setAxes(out, first);
   prune(out);
 }
 
@@ -260,7 +264,7 @@ void ReductionSplitter::run() {
   for (unsigned level = 1; level <= last; ++level)
     addStage(level);
   combineParts(kernel, reducesOf(kernel), last + 1);
-  setAxes(kernel);
+  setAxes(kernel, {});
   prune(kernel);
 }
 
