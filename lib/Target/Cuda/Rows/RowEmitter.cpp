@@ -296,7 +296,8 @@ Value RowEmitter::comesAgain(const lower::RowPass &pass, Values &sums, bool &tur
 }
 
 void RowEmitter::loopedPass(const lower::RowPass &pass, std::vector<Values> &partials) {
-  unsigned ahead = s.together ? 8 : s.layout == schedule::ThreadRows::Block ? 4 : 1;
+  // Of rows side by side a thread has whole accesses, each of another line; of one row by part of a warp the few there are stay in registers.
+  unsigned ahead = s.together ? 8 : s.layout == schedule::ThreadRows::Block || lower::contains(axes.rows, s.lane) ? 4 : 1;
   Value from = inUnit;
   bool turned = false;
   if (Value comes = found.empty() ? Value() : comesAgain(pass, partials[0], turned)) {
