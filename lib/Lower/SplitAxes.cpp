@@ -220,7 +220,7 @@ std::pair<std::string, std::string> lower::splitAxis(kernel::GenericOp kernel, c
 static void keepInside(lower::KernelAxes k, const lower::Residues &r, const Expr &extent) {
   kernel::GenericOp kernel = k.kernel;
   Expr at = Expr::symbol(r.axis), apart(r.parts), reach = apart * (k.axis(r.taps).extent - Expr(1));
-  Value ofPlace = isBelow(kernel, at, extent), ofWindow = isBelow(kernel, at + apart * Expr::symbol(r.taps), extent + reach);
+  Value ofWindow = isBelow(kernel, at + apart * Expr::symbol(r.taps), extent + reach), ofPlace = isBelow(kernel, at, extent);
   for (const lower::Indexing &i : k.exprs) {
     auto load = dyn_cast<kernel::LoadOp>(i.op);
     auto store = dyn_cast<kernel::StoreOp>(i.op);

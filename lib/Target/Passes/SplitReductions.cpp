@@ -158,8 +158,11 @@ ReductionSplitter::ReductionSplitter(GenericOp kernel, const Rows &r)
   for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
     if (std::string name = kernel.getAxisName(i).str(); r.axes.count(name))
       rows.push_back({name, kernel.getAxisExtent(i)});
-  for (unsigned number = kernel.getNumAxes() + 2; across.empty() || kernel.getExtent(across); ++number) // behind the names of a split
+  unsigned free = 0;
+  for (unsigned number = kernel.getNumAxes(); free < 3; ++number) { // the two first ones are those of a split
     across = Expr::axis(number).str();
+    free += !kernel.getExtent(across);
+  }
 }
 
 /// Where a row's part lies.
