@@ -120,7 +120,9 @@ static std::optional<Rows> rowsOf(GenericOp kernel) {
     over = own;
     out.axes = axes[r.getResult()];
   }
-  if (!over || llvm::any_of(kernel.getBody().front(), [](Operation &op) { return op.getNumRegions() || isa<kernel::ContractOp>(op); }))
+  // A convolution's filter lies as its schedule wants it.
+  auto isApart = [](Operation &op) { return op.getNumRegions() || isa<kernel::ContractOp>(op) || op.hasAttr("packed"); };
+  if (!over || llvm::any_of(kernel.getBody().front(), isApart))
     return std::nullopt;
   Expr length = countOf(kernel, *over);
   if (countOf(kernel, out.axes).constant().value_or(enoughRows) >= enoughRows || length.constant().value_or(longRow) < longRow)
