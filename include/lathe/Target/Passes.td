@@ -144,9 +144,9 @@ def UpdateInPlace : Pass<"lathe-update-in-place", "::mlir::ModuleOp"> {
 def SplitReductions : Pass<"lathe-split-reductions", "::mlir::ModuleOp"> {
   let summary = "Long reductions of few rows, in parts that threads share out";
   let description = [{
-    A kernel whose reductions all go over the same axes, of 2^17 points or more, or of an open number, in fewer than 16 rows, becomes several: for reductions that need no
+    A kernel whose reductions all go over the same axes, of 2^17 points or more in fewer than 16 rows, becomes several: for reductions that need no
     other ones a kernel with a value for each part of a row, for those that need these another one, and at last the kernel itself, which combines the values of
-    the parts. Parts are at most 64, and as many as divide an axis, if these are 4 or more; else loads ask whether they are inside of the row. Searches, whose value is an index of 64 bits, stay as they are, and so do sums
+    the parts. Parts are 4 to 64, and as many as divide an axis. Searches, whose value is an index of 64 bits, stay as they are, and so do sums
     in 16 bits, and kernels whose result is made of a function that is reduced, as a softmax: they compute it once.
 
     Before:
