@@ -8,7 +8,6 @@
 #include "lathe/Lower/SplitAxes.h"
 #include "KernelAxes.h"
 #include "lathe/Lower/CollapseAxes.h"
-#include "lathe/Lower/Combine.h"
 #include "lathe/Lower/JoinPieces.h"
 #include "lathe/Lower/LaneRuns.h"
 #include "lathe/Lower/Passes.h"
@@ -86,11 +85,11 @@ static Expr freshName(ArrayRef<lower::Axis> axes, unsigned &number) {
   }
 }
 
-/// axis = inner * hi + lo, of so many hi.
-static std::pair<std::string, std::string> splitOf(lower::KernelAxes &k, unsigned axis, const Expr &outer, const Expr &inner) {
+/// axis = inner * hi + lo.
+static std::pair<std::string, std::string> splitOf(lower::KernelAxes &k, unsigned axis, const Expr &inner) {
   unsigned number = k.axes.size();
   std::string before = k.axes[axis].name;
-  Expr hi = freshName(k.axes, number), lo = freshName(k.axes, number);
+  Expr hi = freshName(k.axes, number), lo = freshName(k.axes, number), outer = *Expr::divideExactly(k.axes[axis].extent, inner);
   k.axes[axis] = {hi.str(), outer};
   k.axes.insert(k.axes.begin() + axis + 1, {lo.str(), inner});
   shape::Facts facts;
@@ -107,7 +106,14 @@ static std::pair<std::string, std::string> splitOf(lower::KernelAxes &k, unsigne
 
 void Splitter::split(unsigned axis, const Expr &inner) {
   rests.erase(axes[axis].name);
-  rests.insert(splitOf(*this, axis, *Expr::divideExactly(axes[axis].extent, inner), inner).second);
+  rests.insert(splitOf(*this, axis, inner).second);
+}
+
+std::pair<std::string, std::string> lower::splitAxis(kernel::GenericOp kernel, const std::string &axis, const Expr &inner) {
+  KernelAxes k(kernel);
+  auto names = splitOf(k, &k.axis(axis) - k.axes.data(), inner);
+  k.writeBack();
+  return names;
 }
 
 /// What is left of a division by few, divided again: images that are enlarged by 2, 4 and 8 side by side. Rows of two are no rows for lanes,
@@ -180,47 +186,17 @@ static void accessWhere(kernel::LoadOp load, kernel::StoreOp store, Value holds)
   (load ? load.getPredicateMutable() : store.getPredicateMutable()).assign(holds);
 }
 
-static Value isBelow(kernel::GenericOp kernel, const Expr &at, const Expr &end) {
-  OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  auto index = [&](const Expr &e) { return b.create<kernel::IndexOp>(kernel.getLoc(), b.getI64Type(), e.str(), ValueRange()).getResult(); };
-  Value left = index(at), right = index(end);
-  return b.create<arith::CmpIOp>(kernel.getLoc(), arith::CmpIPredicate::slt, left, right);
-}
-
-/// Loads ask whether the axis is below its extent; what is reduced is nothing elsewhere.
-static void endAtExtent(kernel::GenericOp kernel, const std::string &axis) {
-  Value below = isBelow(kernel, Expr::symbol(axis), *kernel.getExtent(axis));
-  lower::KernelAxes k(kernel);
-  for (const lower::Indexing &i : k.exprs)
-    if (auto load = dyn_cast<kernel::LoadOp>(i.op); load && i.expr.mentions(axis))
-      accessWhere(load, {}, below);
-  for (auto &[op, names] : k.reductions)
-    if (auto reduce = dyn_cast<kernel::ReduceOp>(op); reduce && names.count(axis)) {
-      OpBuilder b(op);
-      Value nothing = lower::identityOf(b, op->getLoc(), reduce.getKind(), reduce.getType());
-      reduce.getValueMutable().assign(b.create<arith::SelectOp>(op->getLoc(), below, reduce.getValue(), nothing));
-    }
-}
-
-std::pair<std::string, std::string> lower::splitAxis(kernel::GenericOp kernel, const std::string &axis, const Expr &parts) {
-  Expr extent = *kernel.getExtent(axis);
-  std::optional<Expr> even = Expr::divideExactly(extent, parts);
-  if (!even)
-    endAtExtent(kernel, axis);
-  KernelAxes k(kernel); // with the loads' new conditions
-  constexpr int64_t whole = 64; // of any machine's lanes
-  Expr inner = even ? *even : Expr::ceildiv(extent, parts * Expr(whole)) * Expr(whole);
-  auto names = splitOf(k, &k.axis(axis) - k.axes.data(), parts, inner);
-  k.writeBack();
-  return names;
-}
-
 /// What mentions the axis is read and written only where it is below its extent, and what a window's taps reach from there only as far as they do from
 /// the last place.
 static void keepInside(lower::KernelAxes k, const lower::Residues &r, const Expr &extent) {
   kernel::GenericOp kernel = k.kernel;
+  OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  auto below = [&](const Expr &at, const Expr &end) {
+    auto index = [&](const Expr &e) { return b.create<kernel::IndexOp>(kernel.getLoc(), b.getI64Type(), e.str(), ValueRange()); };
+    return b.create<arith::CmpIOp>(kernel.getLoc(), arith::CmpIPredicate::slt, index(at), index(end)).getResult();
+  };
   Expr at = Expr::symbol(r.axis), apart(r.parts), reach = apart * (k.axis(r.taps).extent - Expr(1));
-  Value ofWindow = isBelow(kernel, at + apart * Expr::symbol(r.taps), extent + reach), ofPlace = isBelow(kernel, at, extent);
+  Value ofPlace = below(at, extent), ofWindow = below(at + apart * Expr::symbol(r.taps), extent + reach);
   for (const lower::Indexing &i : k.exprs) {
     auto load = dyn_cast<kernel::LoadOp>(i.op);
     auto store = dyn_cast<kernel::StoreOp>(i.op);

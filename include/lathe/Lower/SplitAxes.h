@@ -10,9 +10,8 @@ namespace lathe::lower {
 /// then. Loops and reductions alone.
 void splitAxes(kernel::GenericOp kernel);
 
-/// The axis becomes two, of which the outer one has `parts` points. Where the extent is no multiple of that, what lies behind its end is not read, and counts as
-/// nothing in reductions; nothing is stored along the axis then. Their names, the outer one's first.
-std::pair<std::string, std::string> splitAxis(kernel::GenericOp kernel, const std::string &axis, const shape::Expr &parts);
+/// The axis becomes two, of which the inner one has `inner` points; that divides the extent. Their names, the outer one's first.
+std::pair<std::string, std::string> splitAxis(kernel::GenericOp kernel, const std::string &axis, const shape::Expr &inner);
 
 /// Axes as row programs step along them: those that are one merged, also where they ask which operand is read, and quotients and remainders split.
 void arrangeAxes(kernel::GenericOp kernel);

@@ -104,6 +104,7 @@ public:
   Value at(Value pointer, Value offset, Type element); ///< pointer + offset elements
   Value byteAt(Value pointer, Value offset) { return at(pointer, offset, b.getI8Type()); }
   Value byteAt(Value pointer, int64_t offset) { return offset ? byteAt(pointer, i32(offset)) : pointer; }
+  Value sharedAddress(Value pointer) { return b.create<mlir::LLVM::PtrToIntOp>(loc, i32Type(), pointer); } ///< i32, as asynchronous instructions take it
   Value load(Type type, Value pointer, unsigned alignment);
   void store(Value v, Value pointer, unsigned alignment);
   /// A load where `ok` holds, else `fill`.

@@ -31,9 +31,9 @@ constexpr int64_t enoughRows = 16, longRow = 1 << 17, longPart = 1 << 13, fewest
 namespace {
 /// A kernel's reductions: all go over the same axes, and leave values for the same few rows.
 struct Rows {
-  Names axes;              ///< of rows
-  std::string cut;         ///< the axis of which a part has a range
-  Expr parts = Expr(1);
+  Names axes;      ///< of rows
+  std::string cut; ///< the axis of which a part has a range
+  int64_t parts = 1;
 };
 
 class ReductionSplitter {
@@ -93,18 +93,14 @@ static int64_t partsOf(int64_t extent, int64_t most) {
 
 /// The outermost axis of which there are enough even parts. Others would end in the middle of one: masked loads behind the end of the tensor, where the next page
 /// may be missing, take some hundred cycles each (a sum of 500,009 floats 31 -> 85 us).
-static bool cutOf(GenericOp kernel, const Names &over, const Expr &length, Rows &out) {
-  std::optional<int64_t> known = length.constant();
-  if (!known)
-    return false;
-  int64_t wanted = std::clamp<int64_t>(*known / longPart, 1, mostParts);
+static bool cutOf(GenericOp kernel, const Names &over, int64_t length, Rows &out) {
+  int64_t wanted = std::clamp<int64_t>(length / longPart, 1, mostParts);
   for (unsigned i = 0; i < kernel.getNumAxes(); ++i) {
     out.cut = kernel.getAxisName(i).str();
     if (!over.count(out.cut))
       continue;
-    int64_t parts = partsOf(*kernel.getAxisExtent(i).constant(), wanted);
-    out.parts = Expr(parts);
-    if (parts >= fewestParts)
+    out.parts = partsOf(*kernel.getAxisExtent(i).constant(), wanted);
+    if (out.parts >= fewestParts)
       return true;
   }
   return false;
@@ -129,10 +125,10 @@ static std::optional<Rows> rowsOf(GenericOp kernel) {
   auto isApart = [](Operation &op) { return op.getNumRegions() || isa<kernel::ContractOp>(op) || op.hasAttr("packed"); };
   if (!over || llvm::any_of(kernel.getBody().front(), isApart))
     return std::nullopt;
-  Expr length = countOf(kernel, *over);
-  if (countOf(kernel, out.axes).constant().value_or(enoughRows) >= enoughRows || length.constant().value_or(longRow) < longRow)
+  int64_t rows = countOf(kernel, out.axes).constant().value_or(enoughRows), length = countOf(kernel, *over).constant().value_or(0);
+  if (rows >= enoughRows || length < longRow || !cutOf(kernel, *over, length, out))
     return std::nullopt;
-  return cutOf(kernel, *over, length, out) ? std::optional(out) : std::nullopt;
+  return out;
 }
 
 //===----------------------------------------------------------------------===//
@@ -242,7 +238,7 @@ GenericOp ReductionSplitter::beginStage(unsigned level) {
 /// A kernel for what each part's elements come to.
 void ReductionSplitter::addStage(unsigned level) {
   GenericOp out = beginStage(level);
-  part = lower::splitAxis(out, cut, parts).first;
+  part = lower::splitAxis(out, cut, Expr(*out.getExtent(cut)->constant() / *parts.constant())).first;
   Block &body = out.getBody().front();
   OpBuilder b = OpBuilder::atBlockEnd(&body);
   std::vector<ReduceOp> reduces = reducesOf(out);

@@ -109,7 +109,6 @@ ScanEmitter::ScanEmitter(KernelFunction &f, kernel::ScanOp op)
       stores.push_back(store);
 }
 
-/// Parts that the rows side by side are worked on in.
 /// Whether rows' shares, side by side, end where lines of the cache do at each step along the axis.
 bool ScanEmitter::sharesEndInLines() const {
   constexpr int64_t line = 64;
@@ -120,6 +119,7 @@ bool ScanEmitter::sharesEndInLines() const {
   });
 }
 
+/// Parts that the rows side by side are worked on in.
 Expr ScanEmitter::blocks() const {
   const Expr &rows = info.extents[*s.lane];
   Expr threads = f.run.empty() ? Expr(1) : Expr::symbol(runFacts[LATHE_FACT_THREADS]);

@@ -128,9 +128,10 @@ static ScatterSchedule scheduleUpdates(const lower::BodyInfo &info, lower::Scatt
   if (!own.empty())
     return s;
   constexpr int64_t many = 1024, narrow = 32; // few points are shared out evenly by small blocks
-  if (neighbours && info.extents[*neighbours].constant().value_or(INT64_MAX) < many)
+  int64_t points = neighbours ? info.extents[*neighbours].constant().value_or(INT64_MAX) : 0;
+  if (points < many)
     s.block = narrow;
-  if (neighbours && info.extents[*neighbours].constant().value_or(INT64_MAX) >= 2 * s.block) {
+  if (points >= 2 * s.block) {
     s.blocked = neighbours;
     s.parts = Expr::ceildiv(info.extents[*neighbours], s.block);
   } else {
@@ -281,9 +282,9 @@ void ScatterEmitter::nestListed(BodyEmitter &point, size_t depth) {
         request(point, axis, numberOf(first, v.min(v.add(k, rowsAhead), v.sub(count, 1))));
       BodyEmitter inner = point;
       inner.bindAxis(info.axes[axis], numberOf(first, k));
-      auto restore = llvm::make_scope_exit([&] { decided = false; });
       decided = true;
       nest(inner, depth + 1);
+      decided = false;
     });
   });
 }

@@ -105,7 +105,7 @@ Value HopperAttention::tileCount() {
 }
 
 void HopperAttention::prepare() {
-  shared = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), frame.dynamicShared());
+  shared = d.sharedAddress(frame.dynamicShared());
   keysAt = d.add(shared, queriesPerBlock * depth * 2);
   valuesAt = d.add(keysAt, stages * keysPerTile * depth * 2);
   epilogueAt = d.add(valuesAt, stages * keysPerTile * columns * 2);

@@ -21,7 +21,7 @@ constexpr unsigned mostSums = 192; ///< that a consumer's threads have room for,
 //===----------------------------------------------------------------------===//
 
 void HopperGemm::prepare() {
-  shared = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), frame.dynamicShared());
+  shared = d.sharedAddress(frame.dynamicShared());
   barriers = d.add(shared, tile.stages * (aBytes + bBytes) + 8 * epilogueBytesPerWarp);
   tid = d.threadId();
   warp = d.warpUniform(d.shr(tid, 5));

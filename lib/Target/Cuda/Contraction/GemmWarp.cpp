@@ -49,7 +49,7 @@ struct WarpTile : GemmTile {
 class WarpGemm : public TiledGemm {
 public:
   WarpGemm(const GemmProblem &p, KernelFrame &frame, const WarpTile &tile)
-      : WarpGemm(p, frame, tile, frame.d.b.create<LLVM::PtrToIntOp>(frame.d.loc, frame.d.i32Type(), frame.dynamicShared())) {}
+      : WarpGemm(p, frame, tile, frame.d.sharedAddress(frame.dynamicShared())) {}
   void emit(bool inParts = false);
 
 private:

@@ -55,7 +55,7 @@ TileLoader::TileLoader(KernelFrame &frame, const TileSource &source)
 void TileLoader::use(Value stage) {
   if (!source.fragments) {
     shared = d.at(first, d.mul(stage, source.tileDepth * pitch()), number);
-    address = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), shared);
+    address = d.sharedAddress(shared);
     return;
   }
   address = d.add(source.fragments, d.mul(stage, TileSource::fragmentBytes(source.tileLines, source.tileDepth, bytes)));

@@ -34,7 +34,7 @@ Value lathe::cuda::ofWord(DeviceBuilder &d, Value word, Type type) {
 }
 
 Value lathe::cuda::readOfBlock(DeviceBuilder &d, Value place, Value rank) {
-  Value address = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), place);
+  Value address = d.sharedAddress(place);
   return d.ptx("{ .reg .u32 there; mapa.shared::cluster.u32 there, $1, $2; ld.shared::cluster.u64 $0, [there]; }", "=l,r,r,~{memory}",
                {address, rank}, {d.i64Type()}, true)[0];
 }
@@ -47,10 +47,9 @@ constexpr int64_t wordBytes = 8, rooms = 2;
 static int64_t mostBlocks() { return schedule::rowTuning.mostOfCluster; }
 
 ClusterExchange::ClusterExchange(KernelFrame &frame, Value blocks) : d(frame.d), blocks(blocks) {
-  auto address = [&](Value pointer) { return d.b.create<mlir::LLVM::PtrToIntOp>(d.loc, d.i32Type(), pointer); };
   wordsPointer = frame.sharedArray("told", d.i64Type(), rooms * mostBlocks());
-  words = address(wordsPointer);
-  barriers = address(frame.sharedArray("tell", d.i64Type(), rooms));
+  words = d.sharedAddress(wordsPointer);
+  barriers = d.sharedAddress(frame.sharedArray("tell", d.i64Type(), rooms));
   d.when(d.equal(d.threadId(), 0), [&] {
     for (int64_t i = 0; i < rooms; ++i)
       initBarrier(d, d.add(barriers, i * wordBytes), d.i32(1));

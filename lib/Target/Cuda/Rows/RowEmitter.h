@@ -51,6 +51,7 @@ private:
   void requestRow();
   void requestNext(const lower::RowPass &pass, llvm::ArrayRef<Chunk> points, Value slot);
   void awaitKept();
+  llvm::SmallPtrSet<mlir::Operation *, 16> neededBy(const lower::RowPass &pass);
   void findLastReads(const std::vector<std::vector<lower::RowPass>> &levels);
   Values keptPass(const lower::RowPass &pass, Values sums);
   void visitKept(const lower::RowPass &pass, const llvm::SmallPtrSetImpl<mlir::Operation *> &needed, llvm::MutableArrayRef<Chunk> points, Value slot,

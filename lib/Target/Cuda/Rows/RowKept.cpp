@@ -67,7 +67,7 @@ bool RowEmitter::comesByItself(kernel::LoadOp load) {
 
 void RowEmitter::request(kernel::LoadOp load, BodyEmitter &point, Value slot) {
   unsigned number = llvm::find(kept, load) - kept.begin(), bytes = lower::bytesOfAccess(load, s.width);
-  Value to = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), placeOf(number, slot));
+  Value to = d.sharedAddress(placeOf(number, slot));
   const char *cache = bytes == 16 ? "cg" : "ca"; // whole lines alone may pass by the first level
   d.ptx(llvm::formatv("cp.async.{0}.shared.global [$0], [$1], {1};", cache, bytes).str(), "r,l,~{memory}", {to, point.addressOf(load)});
 }
@@ -104,12 +104,17 @@ void RowEmitter::awaitKept() {
     d.ptx("cp.async.wait_all;");
 }
 
+llvm::SmallPtrSet<Operation *, 16> RowEmitter::neededBy(const lower::RowPass &pass) {
+  llvm::SmallPtrSet<Operation *, 16> needed;
+  for (Operation *root : pass.roots)
+    addNeeded(info, axes, root, needed);
+  return needed;
+}
+
 void RowEmitter::findLastReads(const std::vector<std::vector<lower::RowPass>> &levels) {
   for (const std::vector<lower::RowPass> &level : levels)
     for (const lower::RowPass &pass : level) {
-      llvm::SmallPtrSet<Operation *, 16> needed;
-      for (Operation *root : pass.roots)
-        addNeeded(info, axes, root, needed);
+      llvm::SmallPtrSet<Operation *, 16> needed = neededBy(pass);
       for (Operation *load : isKept)
         if (needed.contains(load))
           lastRead[load] = &pass;
@@ -176,9 +181,7 @@ void RowEmitter::emitKept() {
 /// Several accesses of a thread at once while there are so many; then the rest of them, each with a test.
 Values RowEmitter::keptPass(const lower::RowPass &pass, Values sums) {
   int64_t ahead = s.ahead;
-  llvm::SmallPtrSet<Operation *, 16> needed;
-  for (Operation *root : pass.roots)
-    addNeeded(info, axes, root, needed);
+  llvm::SmallPtrSet<Operation *, 16> needed = neededBy(pass);
   // Rows that are kept are short: numbers of 32 bits, which make addresses by one instruction each, where those of 64 bits become pointers that all wait in registers.
   Value end = d.narrow(chunksOf(pass.inner)), last = d.sub(end, d.i32(1)), step = d.narrow(unit), stride = d.mul(step, ahead);
   auto round = [&](Value chunk, ValueRange carried, bool tested) {
