@@ -32,6 +32,14 @@ static unsigned chunksIn(unsigned bytes, const ThreadRows &s) { return bytes / (
 /// What a block may keep so that at least two fit on a multiprocessor.
 static unsigned usualBytes(const Machine &machine) { return std::min(rowTuning.keptBlockBytes, machine.gpu.sharedPerBlock / 2); }
 
+/// Whether passes read nothing along the lanes but the one load that is kept, by accesses that come to shared memory by themselves.
+static bool isReadAlone(const BodyInfo &info, const ThreadRows &s, ArrayRef<kernel::LoadOp> kept) {
+  return kept.size() == 1 && s.keptBytes >= 4 && llvm::none_of(info.ops, [&](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    return load && !llvm::is_contained(kept, load) && contains(info.axesOf(load.getResult()), s.lane);
+  });
+}
+
 /// One row by a block, or by several where the machine has clusters.
 static ThreadRows alongBlocks(ThreadRows row, const Machine &machine) {
   row.layout = ThreadRows::Block;
@@ -40,6 +48,17 @@ static ThreadRows alongBlocks(ThreadRows row, const Machine &machine) {
   row.chunks = chunksIn(usualBytes(machine), row);
   row.most = row.room(row.clusters ? rowTuning.mostOfCluster : 1);
   return row;
+}
+
+/// The same where it is all that is read: next rows' addresses take the registers of more accesses.
+static ThreadRows alongBlocksAlone(ThreadRows row, const BodyInfo &info, const RowSection &section, const Machine &machine) {
+  row.threads = rowTuning.aloneThreads;
+  row.ahead = rowTuning.mostAhead;
+  ThreadRows few = alongBlocks(row, machine);
+  if (takesTurns(few, machine, extentOf(info, section.axes.rows), extentOf(info, section.axes.reduced)))
+    return few;
+  row.ahead = std::max(row.ahead, row.width);
+  return alongBlocks(row, machine);
 }
 
 /// Neighbouring rows, each by so many threads of a block, or of several. Without clusters, as few rows as fill a sector may take the whole of a
@@ -78,7 +97,8 @@ std::optional<ThreadRows> schedule::keptRows(const BodyInfo &info, const RowSect
     return std::nullopt;
   ThreadRows row = keeping(s, loads);
   if (s.lane < 0 || contains(section.axes.reduced, s.lane)) {
-    row = alongBlocks(row, *machine);
+    bool alone = machine->gpu.clusters && isReadAlone(info, row, loads);
+    row = alone ? alongBlocksAlone(row, info, section, *machine) : alongBlocks(row, *machine);
     return row.chunks ? std::optional(row) : std::nullopt;
   }
   std::vector<unsigned> units = keptUnits(info, section, s);

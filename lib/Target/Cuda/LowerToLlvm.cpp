@@ -119,6 +119,31 @@ struct CallLibdevice : RewritePattern {
   }
 };
 
+/// Numbers of bf16 are the upper halves of those of f32. Two of them lie in a register: one becomes an f32 by a shift, the other one by a mask. ptxas takes
+/// the register apart before it shifts, and a multiprocessor does half as many of these instructions as additions.
+struct WidenPairs : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &rewriter) const override {
+    auto from = dyn_cast<VectorType>(op.getIn().getType());
+    if (!from || !from.getElementType().isBF16() || from.getRank() != 1 || from.getNumElements() % 2 || !getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    Location loc = op.getLoc();
+    int64_t pairs = from.getNumElements() / 2;
+    auto words = VectorType::get({pairs}, rewriter.getI32Type()), numbers = VectorType::get({pairs}, rewriter.getF32Type());
+    auto all = [&](uint32_t value) -> Value {
+      return rewriter.create<arith::ConstantOp>(loc, DenseElementsAttr::get(words, APInt(32, value)));
+    };
+    Value both = rewriter.create<vector::BitCastOp>(loc, words, op.getIn());
+    Value low = rewriter.create<arith::BitcastOp>(loc, numbers, rewriter.create<arith::ShLIOp>(loc, both, all(16)));
+    Value high = rewriter.create<arith::BitcastOp>(loc, numbers, rewriter.create<arith::AndIOp>(loc, both, all(0xFFFF0000)));
+    SmallVector<int64_t> order;
+    for (int64_t i = 0; i < pairs; ++i)
+      order.append({i, pairs + i});
+    rewriter.replaceOpWithNewOp<vector::ShuffleOp>(op, low, high, order);
+    return success();
+  }
+};
+
 /// A float to an integer power is one to a float power: libdevice's pow is exact about whole exponents.
 struct FloatExponent : OpRewritePattern<math::FPowIOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -163,12 +188,14 @@ struct MathToDevice : PassWrapper<MathToDevice, OperationPass<ModuleOp>> {
   }
   void runOnOperation() override {
     MLIRContext *context = &getContext();
-    RewritePatternSet halves(context), first(context);
+    RewritePatternSet halves(context), first(context), pairs(context);
     populateHalfFunctions(halves); // sums of functions of vectors, while these are whole
     populateHalfFunctions(first);  // functions of half types, once they are of f32
     first.add<UnrollMath, WidenMath, CallLibdevice, ExactSqrt, FloatExponent>(context);
+    pairs.add<WidenPairs>(context); // which other patterns would not know again
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(halves))) ||
-        failed(applyPatternsAndFoldGreedily(getOperation(), std::move(first))))
+        failed(applyPatternsAndFoldGreedily(getOperation(), std::move(first))) ||
+        failed(applyPatternsAndFoldGreedily(getOperation(), std::move(pairs))))
       return signalPassFailure();
     LowerToLLVMOptions options(context);
     LLVMTypeConverter converter(context, options);

@@ -1,6 +1,8 @@
 // A long row that a pass reads again waits in shared memory; blocks of a cluster share it where the machine has clusters.
 // RUN: lathe-cuda %s --kernel=rms --sm=90 --emit=ptx | FileCheck %s --check-prefix=CLUSTER
 // RUN: lathe-cuda %s --kernel=rms --sm=90 --emit=plan | FileCheck %s --check-prefix=PLAN
+// RUN: lathe-cuda %s --kernel=scaled --sm=90 --emit=ptx | FileCheck %s --check-prefix=SCALED
+// RUN: lathe-cuda %s --kernel=scaled --sm=90 --emit=plan | FileCheck %s --check-prefix=THREADS
 // RUN: lathe-cuda %s --kernel=few --sm=90 --emit=ptx | FileCheck %s --check-prefix=NEXT
 // RUN: lathe-cuda %s --kernel=few --sm=90 --emit=plan --processors=132 | FileCheck %s --check-prefix=TURNS
 // RUN: lathe-cuda %s --kernel=shorter --sm=80 --emit=ptx | FileCheck %s --check-prefix=BLOCK
@@ -20,12 +22,12 @@
 // CLUSTER: cp.async.cg.shared.global
 // CLUSTER: barrier.cluster.wait.aligned
 // CLUSTER: cp.async.wait_all
-// CLUSTER: ld.shared.v4.b32
+// CLUSTER: ld.shared.v4.{{[bu]}}32
 // CLUSTER: mbarrier.arrive.expect_tx
 // CLUSTER: st.async.shared::cluster
 // CLUSTER: mbarrier.try_wait
 // CLUSTER-COUNT-3: shfl.sync.bfly
-// CLUSTER: ld.shared.v4.b32
+// CLUSTER: ld.shared.v4.{{[bu]}}32
 // CLUSTER: st.global
 // CLUSTER-NOT: cp.async
 // CLUSTER-NOT: barrier.cluster
@@ -44,9 +46,24 @@
 // BLOCK: ld.shared.b16
 // BLOCK: ret;
 
-// 1,024 rows of 65,536 elements of 2 bytes, 64 KB for each of two blocks of 512 threads. 256 of them: as many blocks as run at once, which is up to three for each multiprocessor.
-// PLAN: {{^}}0 2048 1 1 512 66560 2 1
-// TURNS: {{^}}0 396 1 1 512 66560 2 3
+// 1,024 rows of 65,536 elements of 2 bytes, 64 KB for each of two blocks of 256 threads. 256 of them: as many blocks as run at once, which is up to three for each multiprocessor.
+// PLAN: {{^}}0 2048 1 1 256 66560 2 1
+// TURNS: {{^}}0 396 1 1 256 66560 2 3
+
+// With parameters along the row 512 threads, which read those of two accesses before they store the first. Of two numbers of bf16 in a register one is shifted, the other one masked.
+// THREADS: {{^}}0 2048 1 1 512 66560 2 1
+// SCALED: .visible .entry rows_kept
+// SCALED: ld.shared.v4.{{[bu]}}32
+// SCALED-NOT: cvt.f32.bf16
+// SCALED: shl.b32 {{.*}}, 16;
+// SCALED: and.b32 {{.*}}, -65536;
+// SCALED: st.async
+// SCALED: ld.global.v4
+// SCALED-NOT: st.global
+// SCALED: ld.global.v4
+// SCALED: st.global.v4
+// SCALED-NOT: ld.global
+// SCALED: st.global.v4
 
 // More than a block has room for, or nothing that is read again.
 // LOOP-NOT: rows_kept
@@ -67,7 +84,7 @@
 !long = tensor<1024x65536xbf16>
 !wide = tensor<4096x4096xbf16>
 !short = tensor<1024x9001xbf16>
-func.func @f(%x: !long, %y: tensor<256x65536xbf16>, %s: !short, %w: !wide) {
+func.func @f(%x: !long, %y: tensor<256x65536xbf16>, %s: !short, %w: !wide, %p: tensor<65536xbf16>) {
   %c = kernel.generic reduction @columns axes(c = "4096", r = "4096") ins(%w : !wide) outs(!wide) {
   ^bb0(%in: !kernel.ref<bf16>, %out: !kernel.ref<bf16>):
     %1 = kernel.load %in["4096*r + c"] : <bf16> -> bf16
@@ -85,6 +102,20 @@ func.func @f(%x: !long, %y: tensor<256x65536xbf16>, %s: !short, %w: !wide) {
     %6 = arith.mulf %2, %5 : f32
     %7 = arith.truncf %6 : f32 to bf16
     kernel.store %7, %out["65536*n + c"] : bf16, <bf16>
+  }
+  %11 = kernel.generic reduction @scaled axes(n = "1024", c = "65536") ins(%x, %p : !long, tensor<65536xbf16>) outs(!long) {
+  ^bb0(%in: !kernel.ref<bf16>, %scale: !kernel.ref<bf16>, %out: !kernel.ref<bf16>):
+    %1 = kernel.load %in["65536*n + c"] : <bf16> -> bf16
+    %2 = arith.extf %1 : bf16 to f32
+    %3 = arith.mulf %2, %2 : f32
+    %4 = kernel.reduce add %3 over ["c"] : f32
+    %5 = math.rsqrt %4 : f32
+    %6 = arith.mulf %2, %5 : f32
+    %7 = kernel.load %scale["c"] : <bf16> -> bf16
+    %8 = arith.extf %7 : bf16 to f32
+    %9 = arith.mulf %6, %8 : f32
+    %10 = arith.truncf %9 : f32 to bf16
+    kernel.store %10, %out["65536*n + c"] : bf16, <bf16>
   }
   %10 = kernel.generic reduction @few axes(n = "256", c = "65536") ins(%y : tensor<256x65536xbf16>) outs(tensor<256x65536xbf16>) {
   ^bb0(%in: !kernel.ref<bf16>, %out: !kernel.ref<bf16>):

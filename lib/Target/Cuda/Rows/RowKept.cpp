@@ -47,6 +47,11 @@ void RowEmitter::visitKept(const lower::RowPass &pass, const llvm::SmallPtrSetIm
   }
   for (auto [value, place] : toStore)
     d.store(value, place, getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() / 8 * s.width);
+  // What else is read is on its way before the first result is stored: a store may be to what a later one reads, for all that the compiler knows.
+  for (Chunk &c : points)
+    for (Operation *op : info.ops)
+      if (auto load = dyn_cast<kernel::LoadOp>(op); load && needed.contains(op) && !load.getPredicate() && !llvm::is_contained(kept, load))
+        c.point.emitLanes(load.getResult());
   for (Chunk &c : points) {
     Value *accumulator = sums.data();
     for (Operation *root : pass.roots)
