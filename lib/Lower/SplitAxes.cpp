@@ -116,6 +116,14 @@ std::pair<std::string, std::string> lower::splitAxis(kernel::GenericOp kernel, c
   return names;
 }
 
+void lower::cutAxis(kernel::GenericOp kernel, const std::string &axis, const Expr &first, const Expr &extent) {
+  KernelAxes k(kernel);
+  k.axis(axis).extent = extent;
+  for (Indexing &i : k.exprs)
+    i.expr = i.expr.substitute({{axis, first + Expr::symbol(axis)}});
+  k.writeBack();
+}
+
 /// What is left of a division by few, divided again: images that are enlarged by 2, 4 and 8 side by side. Rows of two are no rows for lanes,
 /// which read the same few elements as well.
 bool Splitter::isShortRest(unsigned axis) const {

@@ -13,6 +13,9 @@ void splitAxes(kernel::GenericOp kernel);
 /// The axis becomes two, of which the inner one has `inner` points; that divides the extent. Their names, the outer one's first.
 std::pair<std::string, std::string> splitAxis(kernel::GenericOp kernel, const std::string &axis, const shape::Expr &inner);
 
+/// The axis has `extent` of its points, from `first` on.
+void cutAxis(kernel::GenericOp kernel, const std::string &axis, const shape::Expr &first, const shape::Expr &extent);
+
 /// Axes as row programs step along them: those that are one merged, also where they ask which operand is read, and quotients and remainders split.
 void arrangeAxes(kernel::GenericOp kernel);
 

@@ -144,10 +144,12 @@ def UpdateInPlace : Pass<"lathe-update-in-place", "::mlir::ModuleOp"> {
 def SplitReductions : Pass<"lathe-split-reductions", "::mlir::ModuleOp"> {
   let summary = "Long reductions of few rows, in parts that threads share out";
   let description = [{
-    A kernel whose reductions all go over the same axes, of 2^17 points or more in fewer than 16 rows, becomes several: for reductions that need no
-    other ones a kernel with a value for each part of a row, for those that need these another one, and at last the kernel itself, which combines the values of
-    the parts. Parts are 4 to 64, and as many as divide an axis. Searches, whose value is an index of 64 bits, stay as they are, and so do sums
-    in 16 bits, and kernels whose result is made of a function that is reduced, as a softmax: they compute it once.
+    A kernel whose reductions all go over the same axes, of 2^17 points or more or of an open number in fewer than 16 rows, becomes several: for reductions
+    that need no other ones a kernel with a value for each part of a row and one that combines these, again two for those that need them, and at last the kernel itself.
+    That combines the last reductions where its result has values of rows alone, and is of class `loop` where it has not. Parts are 4 to 64, and as many as divide an axis;
+    where none does, or the axis is open, whole lines of a cache, at least 8,192 points and at most 64 parts, and what is left has a kernel of its own. Sums in 16 bits stay as they are, and so
+    do, below 2^19 points, kernels whose result is made of a function that is reduced, as a softmax: they compute it once; and those of which the parts' accesses are not proven to
+    stay inside.
 
     Before:
     ```mlir
@@ -163,11 +165,15 @@ def SplitReductions : Pass<"lathe-split-reductions", "::mlir::ModuleOp"> {
       %1 = kernel.reduce max %0 over ["i2"] : f32
       kernel.store %1, %out["i1"] : f32, <f32>
     }
-    %y = kernel.generic reduction @center axes(c = "1048576", i3 = "64") ins(%x, %p : ...) outs(tensor<1048576xf32>) {
+    %m = kernel.generic reduction @center_whole axes(i3 = "64") ins(%p : tensor<64xf32>) outs(tensor<1xf32>) {
+      %0 = kernel.load %p["i3"] : <f32> -> f32
+      %1 = kernel.reduce max %0 over ["i3"] : f32
+      kernel.store %1, %out["0"] : f32, <f32>
+    }
+    %y = kernel.generic loop @center axes(c = "1048576") ins(%x, %m : ...) outs(tensor<1048576xf32>) {
       %0 = kernel.load %x["c"] : <f32> -> f32
-      %1 = kernel.load %p["i3"] : <f32> -> f32
-      %2 = kernel.reduce max %1 over ["i3"] : f32
-      %3 = arith.subf %0, %2 : f32
+      %1 = kernel.load %m["0"] : <f32> -> f32
+      %2 = arith.subf %0, %1 : f32
     ```
   }];
   let dependentDialects = ["::lathe::kernel::KernelDialect"];

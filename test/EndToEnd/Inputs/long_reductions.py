@@ -89,4 +89,14 @@ check("normalised", [everything("ReduceMean", "x", "m"), helper.make_node("Sub",
                      helper.make_node("Sqrt", ["v"], ["s"]), helper.make_node("Div", ["d", "s"], ["y"])], x, {"y": d / np.sqrt(whole(d * d, np.mean))}, 1e-5)
 check("between its extremes", [everything("ReduceMax", "x", "h"), everything("ReduceMin", "x", "l"), helper.make_node("Sub", ["h", "l"], ["r"]), helper.make_node("Sub", ["x", "l"], ["o"]),
                                helper.make_node("Div", ["o", "r"], ["y"])], x, {"y": (x.astype(np.float64) - x.min()) / (float(x.max()) - float(x.min()))}, 1e-6)
+for make in (lambda n: random.integers(-9, 9, (2, n)).astype("float32"), lambda n: numbers((2, n))):  # many that are equal, and few
+    for length in (262144, 140009):
+        x = make(length)
+        for last in (0, 1):
+            place = lambda f: (length - 1 - f(x[:, ::-1], axis=1) if last else f(x, axis=1))[:, None]
+            for operator, function in (("ArgMax", np.argmax), ("ArgMin", np.argmin)):
+                check(operator, [helper.make_node(operator, ["x"], ["y"], axis=1, select_last_index=last)], x, {"y": place(function)}, 0)
+x = numbers((2, 600011))
+e = np.exp(x.astype(np.float64))
+check("softmax", [helper.make_node("Softmax", ["x"], ["y"], axis=1)], x, {"y": e / e.sum(1, keepdims=True)}, 1e-9)
 print(count, "results,", wrong, "wrong")
