@@ -2,19 +2,19 @@
 //
 // A kernel that reduces few rows, or a whole tensor, has as many items for threads as it has rows. Where these are long, a kernel in front leaves what parts of
 // them come to, and another one combines these; where the result has a value for each row alone, that is the kernel itself. A variance takes parts of its sum, the sum, parts of the
-// squared differences from it, and what follows from these. How many parts there are follows from the sizes alone, so that any number of threads comes to the same bits. All parts are
-// equally long: what is left behind them, less than a part, has a kernel of its own, since masked loads behind the end of a tensor, where the next page may be missing, take some hundred
-// cycles each.
+// squared differences from it, and what follows from these. How many parts there are follows from the sizes alone, so that any number of threads comes to the same bits (LongRows.cpp).
+// All parts are equally long: what is left behind them, less than a part, has a kernel of its own, since masked loads behind the end of a tensor, where the next page may be missing, take
+// some hundred cycles each.
 //
 //===----------------------------------------------------------------------===//
 
+#include "LongRows.h"
 #include "Prune.h"
 #include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Lower/Combine.h"
 #include "lathe/Lower/SplitAxes.h"
 #include "lathe/Target/Passes.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 namespace lathe::target {
 #define GEN_PASS_DEF_SPLITREDUCTIONS
@@ -27,23 +27,11 @@ using namespace lathe::target;
 using kernel::GenericOp;
 using kernel::ReduceOp;
 using shape::Expr;
-using Names = std::set<std::string>;
-
-/// Rows that are enough for threads, elements of one that are worth a kernel more, that are worth computing them twice, and of a part; more parts than `mostParts` are more
-/// than threads.
-constexpr int64_t enoughRows = 16, longRow = 1 << 17, longComputed = 1 << 19, longPart = 1 << 13, fewestParts = 4, mostParts = 64, elementsOfLine = 16;
 
 namespace {
-/// A kernel's reductions: all go over the same axes, and leave values for the same few rows.
-struct Rows {
-  Names axes;       ///< of rows
-  std::string cut;  ///< the axis of which a part has a range
-  Expr parts, part; ///< how many there are, and how much of the axis each has
-};
-
 class ReductionSplitter {
 public:
-  ReductionSplitter(GenericOp kernel, const Rows &rows);
+  ReductionSplitter(GenericOp kernel, const LongRows &rows);
   /// All kernels that it takes, the last of which is the kernel itself.
   std::vector<GenericOp> run();
 
@@ -72,118 +60,6 @@ private:
 };
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Which kernels
-//===----------------------------------------------------------------------===//
-
-static std::vector<ReduceOp> reducesOf(GenericOp kernel) {
-  auto all = kernel.getBody().front().getOps<ReduceOp>();
-  return {all.begin(), all.end()};
-}
-
-/// Parts are kept in the type of the result: those of sums of 16 bits would be rounded.
-static bool isCombined(ReduceOp reduce) {
-  Type type = reduce.getType();
-  bool isOrdered = reduce.getKind() == kernel::Combiner::Max || reduce.getKind() == kernel::Combiner::Min;
-  if (auto f = dyn_cast<FloatType>(type))
-    return f.getWidth() >= 32 || isOrdered;
-  return type.isIntOrIndex() && type.getIntOrFloatBitWidth() >= 8;
-}
-
-/// Whether what is reduced is a function of each element of which the result is made, too, as the exponentials of a softmax: one kernel computes it once.
-static bool isNeededAgain(ReduceOp reduce) {
-  Operation *made = reduce.getValue().getDefiningOp();
-  return made && isa<math::MathDialect>(made->getDialect()) && !isa<math::SqrtOp, math::AbsFOp, math::FmaOp>(made) && !made->hasOneUse();
-}
-
-static Expr countOf(GenericOp kernel, const Names &axes) {
-  Expr count(1);
-  for (const std::string &a : axes)
-    count = count * *kernel.getExtent(a);
-  return count;
-}
-
-/// The largest number of parts up to `most` that the extent is a multiple of.
-static int64_t partsOf(int64_t extent, int64_t most) {
-  int64_t parts = std::min(extent, most);
-  while (extent % parts)
-    --parts;
-  return parts;
-}
-
-/// The outermost axis of which there are enough even parts.
-static bool cutEvenly(GenericOp kernel, const Names &over, int64_t length, Rows &out) {
-  int64_t wanted = std::clamp<int64_t>(length / longPart, 1, mostParts);
-  for (unsigned i = 0; i < kernel.getNumAxes(); ++i) {
-    out.cut = kernel.getAxisName(i).str();
-    std::optional<int64_t> extent = kernel.getAxisExtent(i).constant();
-    int64_t parts = extent && over.count(out.cut) ? partsOf(*extent, wanted) : 1;
-    out.parts = parts, out.part = Expr(extent.value_or(0) / parts);
-    if (parts >= fewestParts)
-      return true;
-  }
-  return false;
-}
-
-/// The outermost axis that is open, or long enough, in parts of so many elements that there are no more than `mostParts`. Parts of the innermost axis begin at a line of the
-/// cache where the row does.
-static bool cutUnevenly(GenericOp kernel, const Names &over, Rows &out) {
-  Expr inner(1);
-  unsigned axis = kernel.getNumAxes();
-  std::string innermost;
-  for (unsigned i = kernel.getNumAxes(); i-- > 0;) {
-    if (!over.count(kernel.getAxisName(i).str()))
-      continue;
-    innermost = innermost.empty() ? kernel.getAxisName(i).str() : innermost;
-    inner = axis < kernel.getNumAxes() ? inner * kernel.getAxisExtent(axis) : inner;
-    axis = i;
-  }
-  Expr extent = kernel.getAxisExtent(axis);
-  if (extent.constant().value_or(mostParts) < mostParts)
-    return false;
-  out.cut = kernel.getAxisName(axis).str();
-  Expr line(out.cut == innermost ? elementsOfLine : 1);
-  Expr least = Expr::ceildiv(Expr(longPart), line * Expr::max(inner, 1));
-  out.part = line * Expr::max(least, Expr::ceildiv(extent, line * Expr(mostParts)));
-  out.parts = Expr::floordiv(extent, out.part);
-  return true;
-}
-
-/// The axes over which all reductions go, and, as `out.axes`, those of the rows; nothing where one is different, or is not combined.
-static std::optional<Names> reducedAxes(GenericOp kernel, Rows &out) {
-  kernel::ValueAxes axes = kernel::axesOfValues(kernel);
-  std::optional<Names> over;
-  for (ReduceOp r : reducesOf(kernel)) {
-    Names own;
-    for (Attribute a : r.getAxes())
-      own.insert(cast<StringAttr>(a).str());
-    if (!isCombined(r) || (over && (own != *over || axes[r.getResult()] != out.axes)))
-      return std::nullopt;
-    over = own;
-    out.axes = axes[r.getResult()];
-  }
-  return over;
-}
-
-static std::optional<Rows> rowsOf(GenericOp kernel) {
-  Rows out;
-  // A convolution's filter lies as its schedule wants it.
-  auto isApart = [](Operation &op) { return op.getNumRegions() || isa<kernel::ContractOp>(op) || op.hasAttr("packed"); };
-  if (kernel.getKernelClass() != kernel::KernelClass::Reduction || llvm::any_of(kernel.getBody().front(), isApart))
-    return std::nullopt;
-  std::optional<Names> over = reducedAxes(kernel, out);
-  if (!over)
-    return std::nullopt;
-  int64_t rows = countOf(kernel, out.axes).constant().value_or(enoughRows), length = countOf(kernel, *over).constant().value_or(longRow);
-  if (rows >= enoughRows || length < (llvm::any_of(reducesOf(kernel), isNeededAgain) ? longComputed : longRow))
-    return std::nullopt;
-  return cutEvenly(kernel, *over, length, out) || cutUnevenly(kernel, *over, out) ? std::optional(out) : std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
-// Kernels of parts
-//===----------------------------------------------------------------------===//
-
 /// How many reductions, one behind the other, each reduction needs, with itself.
 static std::vector<unsigned> levelsOf(GenericOp kernel) {
   llvm::DenseMap<Value, unsigned> level;
@@ -200,7 +76,7 @@ static std::vector<unsigned> levelsOf(GenericOp kernel) {
   return out;
 }
 
-ReductionSplitter::ReductionSplitter(GenericOp kernel, const Rows &r)
+ReductionSplitter::ReductionSplitter(GenericOp kernel, const LongRows &r)
     : kernel(kernel), cut(r.cut), parts(r.parts), length(r.part), rest(*kernel.getExtent(r.cut) - r.parts * r.part), levels(levelsOf(kernel)), partials(levels.size()),
       rests(levels.size()), wholes(levels.size()) {
   for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
@@ -407,9 +283,9 @@ namespace {
 struct SplitReductionsPass : target::impl::SplitReductionsBase<SplitReductionsPass> {
   void runOnOperation() override {
     for (auto f : getOperation().getOps<func::FuncOp>()) {
-      SmallVector<std::pair<GenericOp, Rows>> found;
+      SmallVector<std::pair<GenericOp, LongRows>> found;
       f.walk([&](GenericOp kernel) {
-        if (std::optional<Rows> rows = rowsOf(kernel))
+        if (std::optional<LongRows> rows = longRowsOf(kernel))
           found.push_back({kernel, *rows});
       });
       if (found.empty())
@@ -420,7 +296,7 @@ struct SplitReductionsPass : target::impl::SplitReductionsBase<SplitReductionsPa
     }
   }
 
-  static void split(GenericOp kernel, const Rows &rows, const shape::Facts &facts) {
+  static void split(GenericOp kernel, const LongRows &rows, const shape::Facts &facts) {
     OpBuilder b(kernel);
     auto copy = cast<GenericOp>(b.clone(*kernel));
     std::vector<GenericOp> made = ReductionSplitter(copy, rows).run();
