@@ -354,7 +354,13 @@ LogicalResult FftOp::verify() {
 }
 
 LogicalResult ReduceOp::verify() {
-  return getKind() == Combiner::LogAddExp ? emitOpError("logaddexp is of scans alone") : success();
+  if (getKind() == Combiner::LogAddExp)
+    return emitOpError("logaddexp is of scans alone");
+  auto kernel = dyn_cast_or_null<GenericOp>((*this)->getParentOp());
+  for (StringRef axis : getAxes().getAsValueRange<StringAttr>())
+    if (kernel && !kernel.getExtent(axis))
+      return emitOpError("K3: '") << axis << "' is no axis of the kernel";
+  return success();
 }
 
 LogicalResult AttentionOp::verify() {

@@ -96,7 +96,7 @@ static std::optional<Names> reducedAxes(GenericOp kernel, LongRows &out) {
     Names own;
     for (Attribute a : r.getAxes())
       own.insert(cast<StringAttr>(a).str());
-    if (!isCombined(r) || (over && (own != *over || axes[r.getResult()] != out.axes)))
+    if (!isCombined(r) || axes[r.getValue()].empty() || (over && (own != *over || axes[r.getResult()] != out.axes)))
       return std::nullopt;
     over = own;
     out.axes = axes[r.getResult()];

@@ -65,6 +65,9 @@ void target::prune(GenericOp kernel) {
   for (auto store : body.getOps<StoreOp>())
     for (const std::string &s : store.getOffsetExpr().symbols())
       used.insert(s);
+  for (auto reduce : body.getOps<kernel::ReduceOp>()) // also of what is the same everywhere: over no points it comes to the identity
+    for (StringRef axis : reduce.getAxes().getAsValueRange<StringAttr>())
+      used.insert(axis.str());
   SmallVector<Attribute> names, extents;
   for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
     if (used.count(kernel.getAxisName(i).str())) {

@@ -203,6 +203,19 @@ func.func @k3_axis_of_nobody(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @k3_reduced_axis_of_nobody(%x: tensor<4xf32>) {
+  %y = kernel.generic reduction @k axes(i0 = "4") ins(%x : tensor<4xf32>) outs(tensor<4xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %0 = kernel.load %in["i0"] : !kernel.ref<f32> -> f32
+    // expected-error@+1 {{K3: 'i1' is no axis of the kernel}}
+    %1 = kernel.reduce add %0 over ["i1"] : f32
+    kernel.store %1, %out["i0"] : f32, !kernel.ref<f32>
+  }
+  return
+}
+
+// -----
+
 // A size may have the name that an axis has: it is written in another way.
 
 lathe.symbol "'i0'" range [0, -1]

@@ -94,7 +94,7 @@ def Kernel_GenericOp : Kernel_Op<"generic", [IsolatedFromAbove, SingleBlock, NoT
     Constraints (the verifier names them):
       K1. as many block arguments as operands and results, with their element types;
       K2. axis names are identifiers and unique, no axis name is a size symbol's, extents mention size symbols alone;
-      K3. every offset mentions only axes, size symbols and its own indirect indices. (Size symbols are those that the module
+      K3. every offset mentions only axes, size symbols and its own indirect indices, and reductions go over axes. (Size symbols are those that the module
           declares; in a module that declares none, a kernel on its own, every other name is a size;)
       K4. every result is stored to;
       K5. class `contraction` has exactly one `kernel.contract`, `attention` exactly one `kernel.attention`, `scan` exactly one
