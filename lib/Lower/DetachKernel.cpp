@@ -16,6 +16,8 @@ static constexpr StringRef exprKeys[] = {"offset", "lhsOffset", "rhsOffset", "qO
 static constexpr StringRef exprListKey = "slides";
 /// The attribute of a detached kernel that says how many elements its inputs have.
 static constexpr StringRef elementsKey = "elements";
+/// That of one whose inputs are read through indices, and have so few elements that 32 bits number them.
+static constexpr StringRef shortKey = "short_places";
 
 static std::string numbered(StringRef prefix, size_t i) {
   std::string digits = std::to_string(i);
@@ -126,6 +128,27 @@ static void keepCounts(kernel::GenericOp original, kernel::GenericOp kernel) {
 
 void lower::keepElements(kernel::GenericOp kernel) { keepCounts(kernel, kernel); }
 
+/// Whether 32 bits number the elements of each input that is read through indices is part of what a kernel is, since code that gathers asks for it.
+static void keepShortPlaces(kernel::GenericOp original, kernel::GenericOp kernel) {
+  bool reads = false;
+  WalkResult all = original.getBody().walk([&](kernel::LoadOp load) {
+    auto ref = dyn_cast<BlockArgument>(load.getRef());
+    if (load.getIndices().empty())
+      return WalkResult::advance();
+    reads = true;
+    bool isInput = ref && ref.getOwner() == &original.getBody().front() && ref.getArgNumber() < original.getInputs().size();
+    std::optional<int64_t> count = isInput ? shape::product(ir::dimsOf(original.getInputs()[ref.getArgNumber()])).constant() : std::nullopt;
+    return count && *count >= 0 && *count <= INT32_MAX ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (reads && !all.wasInterrupted())
+    kernel->setAttr(shortKey, UnitAttr::get(kernel.getContext()));
+}
+
+bool lower::hasShortPlaces(kernel::LoadOp load) {
+  auto kernel = load->getParentOfType<kernel::GenericOp>();
+  return kernel && kernel->hasAttr(shortKey) && !load.getIndices().empty();
+}
+
 Expr lower::elementsOf(kernel::GenericOp kernel, unsigned input) {
   if (auto counts = kernel->getAttrOfType<ArrayAttr>(elementsKey))
     return Expr::parsed(cast<StringAttr>(counts[input]).getValue());
@@ -216,6 +239,7 @@ DetachedKernel lower::detachText(kernel::GenericOp original) {
     if (a.getName().strref().starts_with("schedule."))
       d.kernel->removeAttr(a.getName());
   keepCounts(original, d.kernel);
+  keepShortPlaces(original, d.kernel);
   d.kernel->setLoc(loc);
   for (Value v : d.kernel->getResults())
     v.setType(shapeless(v.getType()));

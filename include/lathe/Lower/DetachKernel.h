@@ -32,6 +32,9 @@ shape::Expr elementsOf(kernel::GenericOp kernel, unsigned input);
 /// Says it at the kernel itself, so that it follows when its sizes are rewritten.
 void keepElements(kernel::GenericOp kernel);
 
+/// Whether the load reads an input of a detached kernel through indices, and 32 bits number the elements of that.
+bool hasShortPlaces(kernel::LoadOp load);
+
 /// The kernels of the modules' functions in program order, one module's after the other's.
 std::vector<kernel::GenericOp> kernelsOf(llvm::ArrayRef<mlir::ModuleOp> modules);
 
