@@ -128,33 +128,32 @@ static void keepCounts(kernel::GenericOp original, kernel::GenericOp kernel) {
 
 void lower::keepElements(kernel::GenericOp kernel) { keepCounts(kernel, kernel); }
 
-/// Whether 32 bits number the elements of each input that is read through indices is part of what a kernel is, since code that gathers asks for it.
-static void keepShortPlaces(kernel::GenericOp original, kernel::GenericOp kernel) {
-  bool reads = false;
-  WalkResult all = original.getBody().walk([&](kernel::LoadOp load) {
-    auto ref = dyn_cast<BlockArgument>(load.getRef());
-    if (load.getIndices().empty())
-      return WalkResult::advance();
-    reads = true;
-    bool isInput = ref && ref.getOwner() == &original.getBody().front() && ref.getArgNumber() < original.getInputs().size();
-    std::optional<int64_t> count = isInput ? shape::product(ir::dimsOf(original.getInputs()[ref.getArgNumber()])).constant() : std::nullopt;
-    return count && *count >= 0 && *count <= INT32_MAX ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  if (reads && !all.wasInterrupted())
-    kernel->setAttr(shortKey, UnitAttr::get(kernel.getContext()));
-}
-
-bool lower::hasShortPlaces(kernel::LoadOp load) {
-  auto kernel = load->getParentOfType<kernel::GenericOp>();
-  return kernel && kernel->hasAttr(shortKey) && !load.getIndices().empty();
-}
-
 Expr lower::elementsOf(kernel::GenericOp kernel, unsigned input) {
   if (auto counts = kernel->getAttrOfType<ArrayAttr>(elementsKey))
     return Expr::parsed(cast<StringAttr>(counts[input]).getValue());
   Expr count = shape::product(ir::dimsOf(kernel.getInputs()[input]));
   std::optional<int64_t> known = count.constant();
   return known && *known < 0 ? Expr::unknown() : count; // of a shape that was dropped
+}
+
+/// Whether 32 bits number the elements of each input that is read through indices is part of what a kernel is, since code that gathers asks for it.
+static void keepShortPlaces(kernel::GenericOp original, kernel::GenericOp kernel) {
+  SmallVector<kernel::LoadOp> loads;
+  original.getBody().walk([&](kernel::LoadOp load) {
+    if (!load.getIndices().empty())
+      loads.push_back(load);
+  });
+  auto isShort = [&](kernel::LoadOp load) {
+    unsigned number = cast<BlockArgument>(load.getRef()).getArgNumber();
+    return number < original.getInputs().size() && elementsOf(original, number).constant().value_or(INT64_MAX) <= INT32_MAX;
+  };
+  if (!loads.empty() && llvm::all_of(loads, isShort))
+    kernel->setAttr(shortKey, UnitAttr::get(kernel.getContext()));
+}
+
+bool lower::hasShortPlaces(kernel::LoadOp load) {
+  auto kernel = load->getParentOfType<kernel::GenericOp>();
+  return kernel && kernel->hasAttr(shortKey) && !load.getIndices().empty();
 }
 
 static std::string textOf(ModuleOp module) {

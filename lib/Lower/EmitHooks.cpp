@@ -13,6 +13,10 @@ static unsigned byteWidth(Type t) { return std::max(1u, getElementTypeOrSelf(t).
 
 static Value zeroOf(OpBuilder &b, Location loc, Type t) { return b.create<arith::ConstantOp>(loc, b.getZeroAttr(t)); }
 
+Value lathe::lower::allLanes(OpBuilder &b, Location loc, int64_t lanes) {
+  return b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(VectorType::get(lanes, b.getI1Type()), true));
+}
+
 Value EmitHooks::load(OpBuilder &b, Location loc, const Access &a, Value fill) {
   unsigned align = byteWidth(a.type);
   if (!a.mask)
@@ -54,12 +58,7 @@ static std::pair<Value, Value> lanePointers(OpBuilder &b, Location loc, const Ac
   StringAttr launder = b.getStringAttr("llvm.launder.invariant.group");
   Value base = b.create<LLVM::CallIntrinsicOp>(loc, a.pointer.getType(), launder, ValueRange{a.pointer}).getResult(0);
   Value p = b.create<LLVM::GEPOp>(loc, pointers, type.getElementType(), base, ValueRange{offsets});
-  Value mask = a.mask;
-  if (!mask) {
-    auto maskType = VectorType::get(type.getShape(), b.getI1Type());
-    mask = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(maskType, true));
-  }
-  return {p, mask};
+  return {p, a.mask ? a.mask : allLanes(b, loc, type.getNumElements())};
 }
 
 Value EmitHooks::gather(OpBuilder &b, Location loc, const Access &a, Value offsets, Value fill) {

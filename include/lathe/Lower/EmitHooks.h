@@ -16,6 +16,9 @@ struct Access {
   mlir::Value mask;
 };
 
+/// The mask under which all lanes of a vector are.
+mlir::Value allLanes(mlir::OpBuilder &b, mlir::Location loc, int64_t lanes);
+
 /// The defaults emit LLVM dialect ops with element alignment, masked intrinsics for vectors, scf.if for masked scalars, and
 /// keep math ops as they are (a target expands them later).
 class EmitHooks {

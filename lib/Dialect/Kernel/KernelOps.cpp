@@ -289,23 +289,25 @@ LogicalResult StoreOp::verify() {
 LogicalResult IndexOp::verify() { return verifyText(*this, getIndices().size()); }
 LogicalResult ContractOp::verify() { return verifyText(*this); }
 
+/// `rule` names the constraint, where it has a number.
+static LogicalResult verifyIsAxis(Operation *op, StringRef axis, StringRef rule = "") {
+  auto kernel = dyn_cast_or_null<GenericOp>(op->getParentOp());
+  return !kernel || kernel.getExtent(axis) ? success() : op->emitOpError(rule) << "'" << axis << "' is no axis of the kernel";
+}
+
 LogicalResult ScanOp::verify() {
   bool isFloat = isa<FloatType>(getValue().getType());
   if (getKind() == Combiner::LogAddExp && !isFloat)
     return emitOpError("logaddexp combines floats");
   if (getKind() == Combiner::And || getKind() == Combiner::Or || getKind() == Combiner::Xor)
     return emitOpError("'") << stringifyCombiner(getKind()) << "' is of reductions alone";
-  auto kernel = dyn_cast_or_null<GenericOp>((*this)->getParentOp());
-  if (kernel && !kernel.getExtent(getAxis()))
-    return emitOpError("'") << getAxis() << "' is no axis of the kernel";
-  return success();
+  return verifyIsAxis(*this, getAxis());
 }
 
 LogicalResult SortOp::verify() {
-  auto kernel = dyn_cast_or_null<GenericOp>((*this)->getParentOp());
   for (StringRef axis : {getAxis(), getRankAxis()})
-    if (kernel && !kernel.getExtent(axis))
-      return emitOpError("'") << axis << "' is no axis of the kernel";
+    if (failed(verifyIsAxis(*this, axis)))
+      return failure();
   if (getAxis() == getRankAxis())
     return emitOpError("the order needs an axis of its own");
   return success();
@@ -332,8 +334,8 @@ static LogicalResult verifyTransformAxes(FftOp op, GenericOp kernel) {
   if (op.getTurnAxis())
     names.push_back(*op.getTurnAxis());
   for (StringRef axis : names)
-    if (!kernel.getExtent(axis))
-      return op.emitOpError("F2: '") << axis << "' is no axis of the kernel";
+    if (failed(verifyIsAxis(op, axis, "F2: ")))
+      return failure();
   if (std::set<StringRef>(names.begin(), names.end()).size() != names.size())
     return op.emitOpError("F2: an axis occurs twice");
   auto points = [&](StringRef axis) { return kernel.getExtent(axis)->constant().value_or(-1); };
@@ -356,10 +358,9 @@ LogicalResult FftOp::verify() {
 LogicalResult ReduceOp::verify() {
   if (getKind() == Combiner::LogAddExp)
     return emitOpError("logaddexp is of scans alone");
-  auto kernel = dyn_cast_or_null<GenericOp>((*this)->getParentOp());
   for (StringRef axis : getAxes().getAsValueRange<StringAttr>())
-    if (kernel && !kernel.getExtent(axis))
-      return emitOpError("K3: '") << axis << "' is no axis of the kernel";
+    if (failed(verifyIsAxis(*this, axis, "K3: ")))
+      return failure();
   return success();
 }
 

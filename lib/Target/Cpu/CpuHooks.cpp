@@ -164,8 +164,7 @@ void CpuHooks::store(OpBuilder &b, Location loc, const lower::Access &a, Value v
 }
 
 /// The last place of a table of which a load reads the low bytes of words alone: what its index is limited to, which is all of it.
-static std::optional<int64_t> lastOfBytes(Operation *op) {
-  auto load = dyn_cast_or_null<kernel::LoadOp>(op);
+static std::optional<int64_t> lastOfBytes(kernel::LoadOp load) {
   if (!load || load.getIndices().size() != 1 || load.getOffsetExpr().str() != "$0" || load.getPredicate())
     return std::nullopt;
   for (Operation *user : load.getResult().getUsers())
@@ -201,9 +200,8 @@ static Value pickBytes(OpBuilder &b, Location loc, Value pointer, Value offsets)
 /// By places of 32 bits one instruction gathers sixteen lanes, by those of 64 it takes two, as long each (Ice Lake: 24 cycles each). As an intrinsic, since LLVM
 /// takes a sign extension for none where it sees that places are few, and does not narrow them again.
 static Value gatherShort(OpBuilder &b, Location loc, const lower::Access &a, VectorType type, Value offsets, Value fill) {
-  Value places = b.create<arith::TruncIOp>(loc, VectorType::get(type.getShape(), b.getI32Type()), offsets), mask = a.mask;
-  if (!mask)
-    mask = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(VectorType::get(type.getShape(), b.getI1Type()), true));
+  Value places = b.create<arith::TruncIOp>(loc, VectorType::get(type.getShape(), b.getI32Type()), offsets);
+  Value mask = a.mask ? a.mask : lower::allLanes(b, loc, type.getNumElements());
   if (!fill)
     fill = b.create<arith::ConstantOp>(loc, b.getZeroAttr(type));
   StringRef name = type.getElementType().isF32() ? "llvm.x86.avx512.mask.gather.dps.512" : "llvm.x86.avx512.mask.gather.dpi.512";
@@ -212,17 +210,15 @@ static Value gatherShort(OpBuilder &b, Location loc, const lower::Access &a, Vec
 }
 
 Value CpuHooks::gather(OpBuilder &b, Location loc, const lower::Access &a, Value offsets, Value fill) {
-  Type type = memoryType(a.type);
-  bool words = isa.arch == "x86_64" && isa.vectorBytes == 64 && type == VectorType::get({16}, b.getI32Type());
-  if (words && lastOfBytes(a.op) == std::optional<int64_t>(255)) {
+  auto type = cast<VectorType>(memoryType(a.type));
+  auto load = dyn_cast_or_null<kernel::LoadOp>(a.op);
+  bool isFull = isa.arch == "x86_64" && isa.vectorBytes == 64 && type.getNumElements() == 16 && type.getElementTypeBitWidth() == 32;
+  if (isFull && type.getElementType().isInteger() && lastOfBytes(load) == std::optional<int64_t>(255)) {
     Value bytes = pickBytes(b, loc, a.pointer, offsets);
     return a.mask && fill ? b.create<arith::SelectOp>(loc, a.mask, bytes, fill).getResult() : bytes;
   }
-  auto lanes = cast<VectorType>(type);
-  auto load = dyn_cast_or_null<kernel::LoadOp>(a.op);
-  bool isFull = isa.arch == "x86_64" && isa.vectorBytes == 64 && lanes.getNumElements() == 16 && lanes.getElementTypeBitWidth() == 32;
   fill = cast(b, loc, type, fill);
-  Value v = isFull && load && lower::hasShortPlaces(load) ? gatherShort(b, loc, a, lanes, offsets, fill)
+  Value v = isFull && load && lower::hasShortPlaces(load) ? gatherShort(b, loc, a, type, offsets, fill)
                                                           : EmitHooks::gather(b, loc, {a.op, a.pointer, type, a.mask}, offsets, fill);
   return cast(b, loc, a.type, v);
 }

@@ -64,27 +64,26 @@ static bool cutEvenly(GenericOp kernel, const Names &over, int64_t length, LongR
   return false;
 }
 
-/// The outermost axis that is open, or long enough, in parts of so many elements that there are no more than `mostParts`. Parts of the innermost axis begin at a line of the
-/// cache where the row does.
+/// The outermost axis that is open, or long enough, in parts of so many elements that there are no more than `mostParts`. Where it is the only one, parts begin at a line of the
+/// cache if the row does.
 static bool cutUnevenly(GenericOp kernel, const Names &over, LongRows &out) {
+  std::optional<Expr> extent;
   Expr inner(1);
-  unsigned axis = kernel.getNumAxes();
-  std::string innermost;
-  for (unsigned i = kernel.getNumAxes(); i-- > 0;) {
-    if (!over.count(kernel.getAxisName(i).str()))
+  for (unsigned i = 0; i < kernel.getNumAxes(); ++i) {
+    std::string name = kernel.getAxisName(i).str();
+    if (!over.count(name))
       continue;
-    innermost = innermost.empty() ? kernel.getAxisName(i).str() : innermost;
-    inner = axis < kernel.getNumAxes() ? inner * kernel.getAxisExtent(axis) : inner;
-    axis = i;
+    if (extent)
+      inner = inner * kernel.getAxisExtent(i);
+    else
+      out.cut = name, extent = kernel.getAxisExtent(i);
   }
-  Expr extent = kernel.getAxisExtent(axis);
-  if (extent.constant().value_or(mostParts) < mostParts)
+  if (extent->constant().value_or(mostParts) < mostParts)
     return false;
-  out.cut = kernel.getAxisName(axis).str();
-  Expr line(out.cut == innermost ? elementsOfLine : 1);
+  Expr line(over.size() == 1 ? elementsOfLine : 1);
   Expr least = Expr::ceildiv(Expr(longPart), line * Expr::max(inner, 1));
-  out.part = line * Expr::max(least, Expr::ceildiv(extent, line * Expr(mostParts)));
-  out.parts = Expr::floordiv(extent, out.part);
+  out.part = line * Expr::max(least, Expr::ceildiv(*extent, line * Expr(mostParts)));
+  out.parts = Expr::floordiv(*extent, out.part);
   return true;
 }
 
@@ -94,8 +93,8 @@ static std::optional<Names> reducedAxes(GenericOp kernel, LongRows &out) {
   std::optional<Names> over;
   for (ReduceOp r : reducesOf(kernel)) {
     Names own;
-    for (Attribute a : r.getAxes())
-      own.insert(cast<StringAttr>(a).str());
+    for (StringRef axis : r.getAxes().getAsValueRange<StringAttr>())
+      own.insert(axis.str());
     if (!isCombined(r) || axes[r.getValue()].empty() || (over && (own != *over || axes[r.getResult()] != out.axes)))
       return std::nullopt;
     over = own;

@@ -37,25 +37,25 @@ public:
 
 private:
   GenericOp beginStage(unsigned level, const Expr &ofRow, StringRef suffix);
-  std::vector<ReduceOp> finishStage(GenericOp out, unsigned level, const Expr &place, std::vector<Value> &values);
+  void storeLevel(GenericOp out, unsigned level, const Expr &place, std::vector<Value> &values);
   void addParts(unsigned level);
   void addRest(unsigned level);
   void addWhole(unsigned level);
   void finishKernel(unsigned last);
   Value loadOf(GenericOp in, Value partial, const Expr &place, ReduceOp before);
-  void loadWholes(GenericOp in, ArrayRef<ReduceOp> reduces, unsigned level);
-  void combineParts(GenericOp in, ArrayRef<ReduceOp> reduces, unsigned level);
+  Value combinedOf(GenericOp in, unsigned number, ReduceOp before);
+  void replaceReductions(GenericOp in, unsigned level, bool combines);
   bool isOfRows();
   Expr rowPlace() const;
   Expr placeOf(const std::string &along) const;
   void setAxes(GenericOp of, ArrayRef<std::string> first);
 
   GenericOp kernel;
-  std::string cut, part, across;                  ///< the axis that is split, that of its parts, and the one along which they are combined
+  std::string cut, across;                        ///< the axis that is split, and the one along which its parts are combined
   Expr parts, length, rest;                       ///< how many parts there are, a part's share of the axis, and what is left behind them
   std::vector<std::pair<std::string, Expr>> rows; ///< the rows' axes
   std::vector<unsigned> levels;                   ///< of the reductions in the order of the body: 1 for those that need no other
-  std::vector<GenericOp> made;
+  std::vector<GenericOp> made;                    ///< the kernel itself is the last one
   std::vector<Value> partials, rests, wholes;     ///< of each, the parts' values, that of the rest, and all of them combined
 };
 } // namespace
@@ -127,29 +127,22 @@ Value ReductionSplitter::loadOf(GenericOp in, Value partial, const Expr &place, 
   return b.create<kernel::LoadOp>(before.getLoc(), before.getType(), ref, b.getStringAttr(place.str()), ValueRange(), Value(), Value());
 }
 
-/// The reductions below the level are done by kernels in front.
-void ReductionSplitter::loadWholes(GenericOp in, ArrayRef<ReduceOp> reduces, unsigned level) {
-  for (unsigned i = 0; i < reduces.size(); ++i) {
-    ReduceOp r = reduces[i];
-    if (levels[i] >= level)
-      continue;
-    r.replaceAllUsesWith(loadOf(in, wholes[i], rowPlace(), r));
-    r->erase();
-  }
+/// What the parts of a reduction, and the rest behind them, come to.
+Value ReductionSplitter::combinedOf(GenericOp in, unsigned number, ReduceOp before) {
+  Value load = loadOf(in, partials[number], placeOf(across), before);
+  OpBuilder b(before);
+  Value all = b.create<ReduceOp>(before.getLoc(), before.getType(), before.getKindAttr(), load, b.getStrArrayAttr({StringRef(across)}));
+  return rests[number] ? lower::combine(b, before.getLoc(), before.getKind(), all, loadOf(in, rests[number], rowPlace(), before)) : all;
 }
 
-/// Those of the level are combined from what their parts come to.
-void ReductionSplitter::combineParts(GenericOp in, ArrayRef<ReduceOp> reduces, unsigned level) {
+/// The reductions below the level are done by kernels in front. Those of the level itself are combined here, or stay.
+void ReductionSplitter::replaceReductions(GenericOp in, unsigned level, bool combines) {
+  std::vector<ReduceOp> reduces = reducesOf(in);
   for (unsigned i = 0; i < reduces.size(); ++i) {
     ReduceOp r = reduces[i];
-    if (levels[i] != level)
+    if (levels[i] >= level + combines)
       continue;
-    Value load = loadOf(in, partials[i], placeOf(across), r);
-    OpBuilder b(r);
-    Value all = b.create<ReduceOp>(r.getLoc(), r.getType(), r.getKindAttr(), load, b.getStrArrayAttr({StringRef(across)}));
-    if (rests[i])
-      all = lower::combine(b, r.getLoc(), r.getKind(), all, loadOf(in, rests[i], rowPlace(), r));
-    r.replaceAllUsesWith(all);
+    r.replaceAllUsesWith(levels[i] < level ? loadOf(in, wholes[i], rowPlace(), r) : combinedOf(in, i, r));
     r->erase();
   }
 }
@@ -179,29 +172,27 @@ GenericOp ReductionSplitter::beginStage(unsigned level, const Expr &ofRow, Strin
   return out;
 }
 
-/// What the reductions of the level come to is stored. All reductions but those below it.
-std::vector<ReduceOp> ReductionSplitter::finishStage(GenericOp out, unsigned level, const Expr &place, std::vector<Value> &values) {
+/// What the reductions of the level come to is stored.
+void ReductionSplitter::storeLevel(GenericOp out, unsigned level, const Expr &place, std::vector<Value> &values) {
   Block &body = out.getBody().front();
   OpBuilder b = OpBuilder::atBlockEnd(&body);
   std::vector<ReduceOp> reduces = reducesOf(out);
-  unsigned made = 0;
+  unsigned stored = 0;
   for (unsigned i = 0; i < reduces.size(); ++i) {
     ReduceOp r = reduces[i];
     if (levels[i] != level)
       continue;
     Value ref = body.addArgument(kernel::RefType::get(b.getContext(), r.getType()), r.getLoc());
     b.create<kernel::StoreOp>(r.getLoc(), r.getResult(), ref, b.getStringAttr(place.str()), ValueRange(), Value());
-    values[i] = out.getOutputs()[made++];
+    values[i] = out.getOutputs()[stored++];
   }
-  loadWholes(out, reduces, level);
-  return reduces;
 }
 
 /// A kernel for what each part's elements come to.
 void ReductionSplitter::addParts(unsigned level) {
   GenericOp out = beginStage(level, parts, "_parts");
   lower::cutAxis(out, cut, Expr(0), parts * length);
-  part = lower::splitAxis(out, cut, length).first;
+  std::string part = lower::splitAxis(out, cut, length).first;
   for (ReduceOp r : reducesOf(out)) {
     SmallVector<StringRef> within;
     for (StringRef axis : r.getAxes().getAsValueRange<StringAttr>())
@@ -209,7 +200,8 @@ void ReductionSplitter::addParts(unsigned level) {
         within.push_back(axis);
     r.setAxesAttr(OpBuilder(r).getStrArrayAttr(within));
   }
-  finishStage(out, level, placeOf(part), partials);
+  storeLevel(out, level, placeOf(part), partials);
+  replaceReductions(out, level, /*combines=*/false);
   std::vector<std::string> first;
   for (const auto &[name, extent] : rows)
     first.push_back(name);
@@ -222,7 +214,8 @@ void ReductionSplitter::addParts(unsigned level) {
 void ReductionSplitter::addRest(unsigned level) {
   GenericOp out = beginStage(level, Expr(1), "_rest");
   lower::cutAxis(out, cut, parts * length, rest);
-  finishStage(out, level, rowPlace(), rests);
+  storeLevel(out, level, rowPlace(), rests);
+  replaceReductions(out, level, /*combines=*/false);
   setAxes(out, {});
   prune(out);
 }
@@ -230,7 +223,8 @@ void ReductionSplitter::addRest(unsigned level) {
 /// A kernel for what all of a row's elements come to.
 void ReductionSplitter::addWhole(unsigned level) {
   GenericOp out = beginStage(level, Expr(1), "_whole");
-  combineParts(out, finishStage(out, level, rowPlace(), wholes), level);
+  storeLevel(out, level, rowPlace(), wholes);
+  replaceReductions(out, level, /*combines=*/true);
   setAxes(out, {});
   prune(out);
 }
@@ -247,14 +241,11 @@ bool ReductionSplitter::isOfRows() {
 /// What is left to the kernel itself.
 void ReductionSplitter::finishKernel(unsigned last) {
   bool combines = isOfRows();
-  if (!combines)
+  if (!combines) {
     addWhole(last);
-  std::vector<ReduceOp> reduces = reducesOf(kernel);
-  loadWholes(kernel, reduces, combines ? last : last + 1);
-  if (combines)
-    combineParts(kernel, reduces, last);
-  else
     kernel.setKernelClass(kernel::KernelClass::Loop);
+  }
+  replaceReductions(kernel, combines ? last : last + 1, combines);
   setAxes(kernel, {});
   prune(kernel);
 }
@@ -300,13 +291,12 @@ struct SplitReductionsPass : target::impl::SplitReductionsBase<SplitReductionsPa
     OpBuilder b(kernel);
     auto copy = cast<GenericOp>(b.clone(*kernel));
     std::vector<GenericOp> made = ReductionSplitter(copy, rows).run();
-    bool areKept = areProven(made, facts);
-    if (areKept) {
-      kernel.replaceAllUsesWith(copy.getResults());
-      kernel.erase();
+    if (!areProven(made, facts)) {
+      llvm::for_each(llvm::reverse(made), [](GenericOp k) { k.erase(); });
+      return;
     }
-    for (GenericOp k : areKept ? std::vector<GenericOp>() : std::vector<GenericOp>(made.rbegin(), made.rend()))
-      k.erase();
+    kernel.replaceAllUsesWith(copy.getResults());
+    kernel.erase();
   }
 };
 } // namespace
