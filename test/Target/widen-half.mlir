@@ -1,11 +1,12 @@
 // RUN: lathe-opt %s --lathe-widen-half | FileCheck %s
 
-// The first operand of a contraction is widened by a kernel of its own, once for all that read it; the second one stays.
+// The first operand of a contraction is widened by a kernel of its own, once for all that read it; the second one stays. Nothing is lost where the first
+// one is rounded again.
 // CHECK-LABEL: @contractions
 // CHECK: %[[X:.*]] = kernel.generic loop @widen axes(i = "32") ins(%arg0 : tensor<8x4xf16>) outs(tensor<8x4xf32>)
 // CHECK: arith.extf
 // CHECK: kernel.generic contraction @first {{.*}} ins(%[[X]], %arg1 : tensor<8x4xf32>, tensor<4x16xf16>)
-// CHECK: kernel.contract {{.*}} over ["k"] : (<f32>, <f16>) -> f32
+// CHECK: kernel.contract {{.*}} over ["k"] {may_round} : (<f32>, <f16>) -> f32
 // CHECK: kernel.generic contraction @second {{.*}} ins(%[[X]], %arg1 : tensor<8x4xf32>, tensor<4x16xf16>)
 func.func @contractions(%x: tensor<8x4xf16>, %w: tensor<4x16xf16>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
   %0 = kernel.generic contraction @first axes(m = "8", n = "16", k = "4") ins(%x, %w : tensor<8x4xf16>, tensor<4x16xf16>) outs(tensor<8x16xf32>) {

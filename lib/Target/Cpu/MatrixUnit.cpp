@@ -44,8 +44,8 @@ void MatrixUnit::configure(Value height, Value depth) {
 
 void MatrixUnit::release() { call("tilerelease", {}); }
 
-/// Four products for four loads.
-void MatrixUnit::multiply(const Factors &factors, Value steps, unsigned columns, Value to, Value height) {
+/// Four products for four loads, or eight for six.
+void MatrixUnit::multiply(const Factors &factors, Value steps, unsigned columns, Value to, Value height, Value before) {
   static constexpr unsigned sums[2][2] = {{0, 1}, {2, 3}}, firsts[2] = {4, 5}, seconds[2] = {6, 7};
   unsigned across = columns > words ? 2 : 1;
   Type i8 = v.b.getI8Type();
@@ -55,17 +55,23 @@ void MatrixUnit::multiply(const Factors &factors, Value steps, unsigned columns,
       for (unsigned c = 0; c < across; ++c)
         body(r, c);
   };
-  eachSum([&](unsigned r, unsigned c) { zero(sums[r][c]); });
+  auto sumsIn = [&](Value memory, unsigned r, unsigned c) {
+    Value row = v.mul(v.mul(height, r), rowBytes / words * panelColumns);
+    return v.at(memory, v.add(row, c * rowBytes), i8);
+  };
+  eachSum([&](unsigned r, unsigned c) { before ? load(sums[r][c], sumsIn(before, r, c), pitch) : zero(sums[r][c]); });
   v.loop(v.i(0), steps, 1, [&](Value step) {
     Value panel = factors.second(step);
     for (unsigned c = 0; c < across; ++c)
       load(seconds[c], v.at(panel, v.i(c * rowBytes), i8), pitch);
+    SmallVector<Value> rows;
     for (unsigned r = 0; r < tilesOfGroup; ++r)
-      load(firsts[r], factors.first(r, step), factors.firstPitch);
-    eachSum([&](unsigned r, unsigned c) { call(factors.product, {number(sums[r][c]), number(firsts[r]), number(seconds[c])}); });
+      rows.push_back(factors.first(r, step));
+    for (unsigned pass = 0; pass < factors.passes; ++pass) {
+      for (unsigned r = 0; r < tilesOfGroup; ++r)
+        load(firsts[r], v.at(rows[r], v.i(pass * factors.passBytes), i8), factors.firstPitch);
+      eachSum([&](unsigned r, unsigned c) { call(factors.product, {number(sums[r][c]), number(firsts[r]), number(seconds[c])}); });
+    }
   });
-  eachSum([&](unsigned r, unsigned c) {
-    Value row = v.mul(v.mul(height, r), rowBytes / words * panelColumns);
-    store(sums[r][c], v.at(to, v.add(row, c * rowBytes), i8), pitch);
-  });
+  eachSum([&](unsigned r, unsigned c) { store(sums[r][c], sumsIn(to, r, c), pitch); });
 }

@@ -48,9 +48,13 @@ public:
     /// Where a step's words of the first row of a tile of rows lie, and those of a panel of columns. The latter is asked once a step.
     llvm::function_ref<mlir::Value(unsigned tile, mlir::Value step)> first;
     llvm::function_ref<mlir::Value(mlir::Value step)> second;
+    /// The panel's words are multiplied so many times, with words of the rows that lie so many bytes behind those of the time before.
+    unsigned passes = 1;
+    int64_t passBytes = 0;
   };
-  /// The products of a group, two tiles of `height` rows, with so many columns of a panel, stored as sums[row][panelColumns].
-  void multiply(const Factors &factors, mlir::Value steps, unsigned columns, mlir::Value sums, mlir::Value height);
+  /// The products of a group, two tiles of `height` rows, with so many columns of a panel, stored as sums[row][panelColumns]; added to those at
+  /// `before`, if there are any.
+  void multiply(const Factors &factors, mlir::Value steps, unsigned columns, mlir::Value sums, mlir::Value height, mlir::Value before = {});
 
 private:
   void zero(unsigned tile) { call("tilezero", {number(tile)}); }

@@ -90,7 +90,7 @@ void Widener::contraction(kernel::GenericOp kernel, kernel::ContractOp product) 
     return;
   if (Value wide = widened(kernel.getInputs()[ref.getArgNumber()])) {
     kernel.getInputsMutable()[ref.getArgNumber()].set(wide);
-    if (ref.getType() == product.getRhs().getType() && product.getRhs().getType().getElementType().isBF16())
+    if (ref.getType() == product.getRhs().getType())
       product->setAttr(kernel::mayRoundName, UnitAttr::get(kernel.getContext()));
     ref.setType(kernel::RefType::get(kernel.getContext(), product.getType()));
   }

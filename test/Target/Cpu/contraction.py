@@ -12,8 +12,8 @@ def normal(*shape):
     return rng.standard_normal(shape).astype(np.float32)
 
 
-def check(name, kernel, inputs, sizes, want, chunk=None, tolerance=2e-4):
-    """Runs the items in chunks; the outputs start as NaN."""
+def check(name, kernel, inputs, sizes, want, chunk=None, tolerance=2e-4, scale=None):
+    """Runs the items in chunks; the outputs start as NaN. With a `scale` errors are fractions of it, and infinities and NaN are where they should be."""
     global wrong
     want = want if isinstance(want, list) else [want]
     outs = [empty(w.shape, np.float64 if w.dtype == np.longdouble else np.float32, np.nan) for w in want]
@@ -21,7 +21,11 @@ def check(name, kernel, inputs, sizes, want, chunk=None, tolerance=2e-4):
     for begin in range(0, call.items, chunk or max(call.items, 1)):
         call(begin, min(call.items, begin + (chunk or call.items)))
     for out, w in zip(outs, want):
-        error = np.max(np.abs(out - w)) if w.size else 0
+        if scale is None:
+            error = np.max(np.abs(out - w)) if w.size else 0
+        else:
+            with np.errstate(invalid='ignore'):
+                error = np.max(np.where((out == w) | (np.isnan(out) & np.isnan(w)), 0, np.abs(out - w) / scale))
         if not error <= tolerance:
             wrong += 1
             print(f'{name}: error {error}')
@@ -248,18 +252,46 @@ def rounded(x):
 
 
 def tiles_of_halves(variant):
-    """Rows that are rounded and weights of bf16 in tile registers: tiles of all heights, steps of sixteen words and of fewer, an odd number of points,
-    panels that are not full; one tile, which is no matter of them."""
-    for k, n in ((64, 64), (131, 40), (96, 16), (47, 33)):
+    """Rows that are rounded and weights of bf16 in tile registers: tiles of all heights, whole steps of sixteen words and others, an odd number of points,
+    panels that are not full, sums in parts; one tile, which is no matter of them."""
+    for k, n in ((64, 64), (131, 40), (96, 16), (47, 33), (2085, 33)):
         body = contract(f'{k}*m + k', f'{n}*k + n', 'k', True, ('f32', 'bf16', 'f32')).replace(' : (', ' {may_round} : (') + store('%c', f'{n}*m + n')
         kernel = Kernel(f'contraction @x axes(m = "mm", n = "{n}", k = "{k}") {{ {body} }}', ['f32', 'bf16'], ['f32'], variant)
         for m in (3, 14, 15, 25, 37, 100):
             a, b = normal(m, k), bfloat(normal(k, n))
             left = a if m < 13 else rounded(a)
-            check(f'{variant} {m}x{k}x{n}', kernel, [a, pack(b)], [m], left.astype(float) @ (b.astype(np.uint32) << 16).view(np.float32), chunk=2, tolerance=2e-5)
+            check(f'{variant} {m}x{k}x{n}', kernel, [a, pack(b)], [m], left.astype(float) @ (b.astype(np.uint32) << 16).view(np.float32), chunk=2,
+                  tolerance=2e-5 if k < 200 else 4e-4)
+
+
+def finite(x):
+    return np.nan_to_num(np.abs(x), posinf=0)
+
+
+def tiles_of_f16(variant):
+    """Both factors are f16, as two bf16 each: as exact as sums of f32, with subnormal numbers and the largest ones, and infinities of one factor or both
+    are what they are elsewhere."""
+    for k, n in ((64, 64), (40, 33), (509, 70), (13, 32), (2100, 33)):
+        body = contract(f'{k}*m + k', f'{n}*k + n', 'k', True, ('f32', 'f16', 'f32')).replace(' : (', ' {may_round} : (') + store('%c', f'{n}*m + n')
+        kernel = Kernel(f'contraction @x axes(m = "mm", n = "{n}", k = "{k}") {{ {body} }}', ['f32', 'f16'], ['f32'], variant)
+        rounding = 2 ** -22 * k ** 0.5  # of sums of f32 in whatever order
+        for m in (3, 14, 25, 37, 100, 300):
+            a, b = normal(m, k).astype(np.float16), normal(k, n).astype(np.float16)
+            a, b = (abs(a), abs(b)) if k == 64 else (a, b)  # the four products have one sign then: none may be missing
+            a[1, :3], b[:3, 2] = (6e-8, 65504, 0), (65504, 6e-8, 5e-7)
+            both = a.astype(float), b.astype(float)
+            check(f'{variant} f16 {m}x{k}x{n}', kernel, [a.astype(np.float32), pack(b)], [m], both[0] @ both[1], chunk=2, tolerance=rounding,
+                  scale=np.abs(both[0]) @ np.abs(both[1]))
+            b[:, 1], b[1, 4], b[2, 5] = 0, np.inf, np.nan
+            a[0, 1], a[1, 3], a[2, :], a[2, 2] = np.inf, -np.inf, 0, 1
+            both = a.astype(float), b.astype(float)
+            with np.errstate(invalid='ignore'):
+                want, scale = both[0] @ both[1], finite(both[0]) @ finite(both[1])
+            check(f'{variant} f16 {m}x{k}x{n} infinities', kernel, [a.astype(np.float32), pack(b)], [m], want, chunk=2, tolerance=rounding, scale=scale)
 
 
 tiles_of_halves('avx512amx')
+tiles_of_f16('avx512amx')
 for v in variants():
     for test in (heights_and_panels, permuted_store, channels_first, batches, transposed_rows, rows_for_all_panels, shared_rows, several_contracted_axes, panels_together, row_accesses, element_types, vectors):
         test(v)

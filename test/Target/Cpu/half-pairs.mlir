@@ -29,8 +29,19 @@
 // CHECK-NOT: vdpbf16ps
 // CHECK: .size
 
+// Both operands of f16: each number is two bf16, a word of the row is multiplied once as it is and once with its halves exchanged.
+// CHECK-NOT: both_avx512bf16.body:
+// CHECK-LABEL: both_avx512amx.body:
+// CHECK: vcvtph2ps
+// CHECK: vcmpeqps
+// CHECK: vprold $16
+// CHECK: tdpbf16ps %tmm7, %tmm5, %tmm3
+// CHECK: tileloadd
+// CHECK: tdpbf16ps %tmm7, %tmm5, %tmm3
+// CHECK: tilerelease
+
 // SINGLE-NOT: avx512bf16
-// SINGLE-NOT: avx512amx
+// SINGLE-NOT: product_avx512amx
 // AVX2-NOT: bf16.body
 func.func @main(%x: tensor<64x64xf32>, %z: tensor<4x64xf32>) {
   %w = lathe.constant dense<1.5> : tensor<64x64xf32>
@@ -43,6 +54,12 @@ func.func @main(%x: tensor<64x64xf32>, %z: tensor<4x64xf32>) {
   ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %o: !kernel.ref<f32>):
     %3 = kernel.contract %a["64*m + k"], %b["64*k + n"] over ["k"] : (!kernel.ref<f32>, !kernel.ref<f32>) -> f32
     kernel.store %3, %o["64*m + n"] : f32, !kernel.ref<f32>
+  }
+  %h = lathe.constant dense<1.5> : tensor<64x64xf16>
+  %4 = kernel.generic contraction @both axes(m = "64", n = "64", k = "64") ins(%x, %h : tensor<64x64xf32>, tensor<64x64xf16>) outs(tensor<64x64xf32>) {
+  ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f16>, %o: !kernel.ref<f32>):
+    %5 = kernel.contract %a["64*m + k"], %b["64*k + n"] over ["k"] {may_round} : (!kernel.ref<f32>, !kernel.ref<f16>) -> f32
+    kernel.store %5, %o["64*m + n"] : f32, !kernel.ref<f32>
   }
   return
 }

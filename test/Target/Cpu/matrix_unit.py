@@ -1,6 +1,6 @@
 """Kernels of avx512amx on machines without AMX, or without AVX-512: their LLVM IR with functions in the place of the instructions, for the
 processor at hand. The functions refuse what the instructions refuse: registers that are not configured, or whose sizes do not fit."""
-import os, re, subprocess
+import ctypes, os, re, subprocess
 
 UNIT = r'''
 #include <stdint.h>
@@ -90,7 +90,9 @@ define internal <32 x bfloat> @unit_cvtne2ps2bf16(<16 x float> %high, <16 x floa
 
 
 def has_unit():
-    return ' amx_int8 ' in open('/proc/cpuinfo').read()
+    """Whether this process may use one: Linux saves its registers only for those that asked, as an artifact's runtime does."""
+    flags, request, tile_data, system_call = open('/proc/cpuinfo').read(), 0x1023, 18, 158  # arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA)
+    return ' amx_int8 ' in flags and ' amx_bf16 ' in flags and ctypes.CDLL(None).syscall(system_call, request, tile_data) == 0
 
 
 def emulated(ir):

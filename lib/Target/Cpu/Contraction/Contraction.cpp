@@ -35,6 +35,8 @@ constexpr int64_t narrowHeight = 8;
 constexpr int64_t mostTogether = 16, partOfShared = 8, partForRows = 4;
 /// Points of a sum that takes no longer than storing it, and second-level caches that its results are more than.
 constexpr int64_t mostStreamedPoints = 64, streamedCaches = 4;
+/// Tiles of rows that go through the parts of a long sum of the matrix unit together.
+constexpr int64_t tilesOfParts = 8;
 /// Items that each thread has at least, where panels are put together.
 constexpr int64_t itemsPerThread = 4;
 /// Of rows that are read part by part: bytes of a part, what stays in the first-level cache, beside a panel's, or near it; its points, beside which a
@@ -84,6 +86,8 @@ private:
   bool packsTiles() const { return access == RowAccess::Blocks; }
   bool packsRows() const { return access == RowAccess::Once; }
   void emitParts(const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count);
+  void emitPairedParts(const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count);
+  void clearSums(Value sums, Value count);
   Value partialSums(const Tile &tile, Value p);
   int64_t tilePitch() const { return (tiles.maxRows() + v.lanes - 1) / v.lanes * v.lanes; }
   /// Rows of some 48 elements, three lines of f32; a power of two.
@@ -97,18 +101,22 @@ private:
   Value scratchPanel(Value number) { return v.at(f.scratch, v.mul(number, scratchElements)); }
   void emitPart(const BodyEmitter &point, const Tile &tile, Value panel, Value p, Value firstColumn, unsigned width);
   void widenPanel(Value panel, Value to);
-  void multiplyTiles(Value panel, unsigned width);
   /// Rows that the unit multiplies together, where it does: a panel that no first cache holds is read for each tile.
   std::optional<unsigned> mostUnitRows() const {
-    if (!HalfPairs::fit(shape, f.isa) || !HalfPairs::step(shape, f.isa))
+    if (!HalfPairs::fit(shape, f.isa) || !HalfPairs::fitTiles(shape, f.isa))
       return std::nullopt;
     int64_t most = MatrixUnit::groupRows;
     return unsigned(asked && asked.getHeight() > 0 ? std::min<int64_t>(asked.getHeight(), most) : most);
   }
   /// Rows of a tile register: half of the tallest tile's.
   Value unitRows() { return v.max(v.ceilDiv(high, MatrixUnit::tilesOfGroup), v.i(1)); }
-  /// The tile's rows as pairs, behind the panels.
+  unsigned mostPairedRows() const { return mostUnitRows().value_or(tiles.maxRows()); }
+  /// The tile's rows as pairs, behind the panels, and behind them the sums of parts.
   Value pairedRows() { return v.at(f.scratch, f.emitExpr(panelScratch())); }
+  /// Of a tile's partial sums; registers of the unit have the same height.
+  unsigned sumRows() const { return pairs ? llvm::alignTo(mostPairedRows(), MatrixUnit::tilesOfGroup) : tiles.maxRows(); }
+  int64_t pairedElements() const { return (mostPairedRows() + 1) * pairs->pitch(); }
+  Expr pairedSums() const { return panelsTogether() * (pairs->parts() > 1 ? tilesOfParts * int64_t(sumRows()) * panelColumns : 0); }
 
   KernelFunction &f;
   const ContractionShape &shape;
@@ -118,7 +126,7 @@ private:
   Type panelType;
   ContractionTile tiles;
   std::optional<ContractionTile> wideTiles; ///< for a packed panel of a half type that was converted
-  std::optional<HalfPairs> pairs;           ///< and of bf16 that is multiplied as such
+  std::optional<HalfPairs> pairs;           ///< and of one that is multiplied as such
   std::optional<MatrixUnit> unit;           ///< in tile registers
   ContractionEpilogue epilogue;
   const WindowLines *lines = nullptr;
@@ -148,9 +156,9 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   std::optional<int64_t> known = shape.rows.extent().constant();
   bool several = !known || *known > int64_t(tiles.maxRows());
   if (several && HalfPairs::fit(shape, f.isa)) {
-    pairs.emplace(v, shape);
     if (mostUnitRows())
       unit.emplace(v);
+    pairs.emplace(v, shape, unit.has_value());
   }
   rows = body.emitExpr(shape.rows.extent());
   columns = body.emitExpr(shape.columns.extent());
@@ -198,7 +206,7 @@ Expr ContractionEmitter::panelsTogether() const {
     return Expr::min(Expr(asked.getPanels()), all);
   int64_t lhsBytes = std::max(1u, shape.lhsType.getIntOrFloatBitWidth() / 8);
   Expr rowBytes = shape.rows.extent() * shape.reduced.extent() * lhsBytes;
-  Expr panelBytes = Expr::max(Expr(1), shape.reduced.extent() * int64_t(panelColumns * shape.accumulatorBytes));
+  Expr panelBytes = Expr::max(Expr(1), (pairs ? Expr(pairs->words()) : shape.reduced.extent()) * int64_t(panelColumns * shape.accumulatorBytes));
   auto atMost = [](const Expr &count) { return Expr::min(Expr(mostTogether), count); };
   Expr near = atMost(Expr::floordiv(Expr(int64_t(f.isa.costs.firstCache / 2)), panelBytes));
   std::optional<int64_t> known = rowBytes.constant();
@@ -211,12 +219,17 @@ Expr ContractionEmitter::panelsTogether() const {
   // Rows that are rounded are written again for each group, too.
   // Rows of which the third-level cache holds several times as many come in time, too.
   Expr shared = fact(LATHE_FACT_SHARED), far = Expr::min(Expr(1), Expr::floordiv(rowBytes, Expr::max(Expr(1), Expr::floordiv(shared, Expr(partForRows)))));
-  Expr held = Expr::max(Expr::floordiv(half * (pairs ? 4 : 1), panelBytes), far * atMost(Expr::floordiv(shared, panelBytes * partOfShared)));
+  Expr held = Expr::max(Expr::floordiv(half, panelBytes), far * atMost(Expr::floordiv(shared, panelBytes * partOfShared)));
   Expr streamed = Expr::max(near, streamedPanels(fact(LATHE_FACT_CACHE)));
   Expr passes = pairs ? all : stay ? streamed : Expr::max(streamed, Expr(1) + all * Expr::floordiv(rowBytes, half));
   Expr balanced = Expr::floordiv(shape.batch.extent() * all * tileCount(), threads * itemsPerThread);
   if (parts)
     return Expr::max(Expr(1), Expr::min(Expr::min(Expr(mostPartPanels), all), balanced));
+  // Who takes some tiles of a group converts its panels. Where there are no more tiles, threads have as many groups each, of nearly one size.
+  if (pairs) {
+    Expr enough = Expr::min(Expr(1), Expr::floordiv(tileCount(), threads * tilesPerPanel)), shares = threads - enough * (threads - Expr(1));
+    held = Expr::ceildiv(all, shares * Expr::ceildiv(all, shares * Expr::max(Expr(1), held)));
+  }
   return Expr::max(Expr(1), Expr::min(Expr::min(held, balanced), Expr::min(all, passes)));
 }
 
@@ -256,6 +269,8 @@ int64_t ContractionEmitter::partPoints() const {
 
 /// Elements of a panel in scratch memory: of a part of the sum, or of all.
 Expr ContractionEmitter::panelPitch() const {
+  if (pairs)
+    return Expr((pairs->words() + v.lanes) * panelColumns);
   return sumsInParts() ? Expr((partPoints() + v.lanes) * panelColumns) : panelElements(v, shape);
 }
 
@@ -266,8 +281,7 @@ Expr ContractionEmitter::panelScratch() const { return shape.packed && !wideTile
 /// and none is copied. Their sums go on in the next part. The panels, too, are packed part by part. An empty sum has a part, too.
 void ContractionEmitter::emitParts(const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count) {
   Value sums = v.at(f.scratch, f.emitExpr(panelScratch()));
-  Value elements = v.mul(v.mul(v.sub(tileTo, tileFrom), together), tiles.maxRows() * panelColumns);
-  v.loop(v.i(0), elements, v.lanes, [&](Value at) { v.store(v.f(0), sums, at); });
+  clearSums(sums, v.sub(tileTo, tileFrom));
   BodyEmitter origin = point;
   Value step = origin.emitExpr(*shape.reduced.strideOf(shape.lhs));
   v.loop(v.i(0), v.max(depth, v.i(1)), partPoints(), [&](Value first) {
@@ -284,9 +298,30 @@ void ContractionEmitter::emitParts(const BodyEmitter &point, Value tileFrom, Val
   part.reset();
 }
 
+void ContractionEmitter::clearSums(Value sums, Value count) {
+  v.loop(v.i(0), v.mul(v.mul(count, together), sumRows() * panelColumns), v.lanes, [&](Value at) { v.store(v.f(0), sums, at); });
+}
+
+/// Long sums of the matrix unit: words of a part of the panels and of a tile's rows are as many as near caches hold. Some tiles at a time go
+/// through all parts, so that their sums do, too.
+void ContractionEmitter::emitPairedParts(const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count) {
+  Value sums = v.at(pairedRows(), v.i(pairedElements()));
+  v.loop(tileFrom, tileTo, tilesOfParts, [&](Value from) {
+    Value to = v.min(v.add(from, tilesOfParts), tileTo);
+    clearSums(sums, v.sub(to, from));
+    v.loop(v.i(0), v.i(pairs->parts()), 1, [&](Value index) {
+      Value first = v.mul(index, pairs->points());
+      part = Part{first, v.i(pairs->points()), v.equal(index, v.i(pairs->parts() - 1)), sums, from};
+      eachPanel(v.i(0), count, [&](Value p) { widenPanel(packedPanel(v.add(firstPanel, p)), scratchPanel(p)); });
+      emitTiles(*wideTiles, point, from, to, firstPanel, count);
+    });
+  });
+  part.reset();
+}
+
 Value ContractionEmitter::partialSums(const Tile &tile, Value p) {
   Value number = v.add(v.mul(v.sub(tile.index, part->firstTile), together), p);
-  return v.at(part->sums, v.mul(number, tiles.maxRows() * panelColumns));
+  return v.at(part->sums, v.mul(number, sumRows() * panelColumns));
 }
 
 /// Copies the tiles from `first` on, as many as whole lines are worth reading for, each as [depth][tilePitch].
@@ -349,10 +384,9 @@ KernelPlan ContractionEmitter::plan() const {
   plan.items = shape.batch.extent() * Expr::ceildiv(panelCount(), group) * tileCount();
   if (wideTiles)
     plan.granularity = Expr::max(Expr(1), Expr::min(tileCount(), Expr(tilesPerPanel)));
-  if (!shape.packed || wideTiles)
-    plan.scratchBytes = group * panelElements(v, shape) * int64_t(shape.accumulatorBytes);
-  if (pairs)
-    plan.scratchBytes = plan.scratchBytes + Expr((mostUnitRows().value_or(tiles.maxRows()) + 1) * pairs->pitch() * int64_t(shape.accumulatorBytes)); // a row more: tiles of one height
+  plan.scratchBytes = panelScratch() * int64_t(shape.accumulatorBytes);
+  if (pairs) // a row more: tiles of one height
+    plan.scratchBytes = plan.scratchBytes + (Expr(pairedElements()) + pairedSums()) * int64_t(shape.accumulatorBytes);
   if (sumsInParts())
     plan.scratchBytes = (panelScratch() + tileCount() * group * Expr(int64_t(tiles.maxRows()) * panelColumns)) * int64_t(shape.accumulatorBytes);
   if (packsTiles())
@@ -375,7 +409,7 @@ void ContractionEmitter::emit() {
     packRows(v.select(several, v.i(0), v.sub(f.begin, start)), v.select(several, rowTiles, v.sub(f.end, start)));
   }
   if (unit)
-    unit->configure(unitRows(), v.i(*HalfPairs::step(shape, f.isa)));
+    unit->configure(unitRows(), v.i(pairs->step()));
   v.loop(firstGroup, lastGroup, 1, [&](Value group) {
     Value start = v.mul(group, perGroup);
     emitGroup(group, v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), rowTiles));
@@ -397,6 +431,8 @@ void ContractionEmitter::emitGroup(Value group, Value tileFrom, Value tileTo) {
   if (!wideTiles)
     return emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count);
   auto converted = [&] {
+    if (pairs && pairs->parts() > 1)
+      return emitPairedParts(point, tileFrom, tileTo, firstPanel, count);
     eachPanel(v.i(0), count, [&](Value p) { widenPanel(packedPanel(v.add(firstPanel, p)), scratchPanel(p)); });
     emitTiles(*wideTiles, point, tileFrom, tileTo, firstPanel, count);
   };
@@ -447,7 +483,7 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
       if (packsRows())
         kernels.setTileOfRows(v.at(f.scratch, v.add(f.emitExpr(panelScratch()), v.mul(tile.index, tileElements()))), tiles.maxRows());
       if (pairs && &kernels != &tiles)
-        pairs->packRows(point, refOf(shape.lhsRef), tile.row, tile.count, pairedRows());
+        pairs->packRows(point, refOf(shape.lhsRef), tile.row, tile.count, part ? part->first : v.i(0), pairedRows());
       eachPanel(from, to, [&](Value p) { emitTile(kernels, point, tile, firstPanel, p, width, takes && all); });
     });
   };
@@ -508,33 +544,29 @@ void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &p
   if (part)
     return emitPart(point, tile, panel, p, firstColumn, width);
   if (paired && unit)
-    multiplyTiles(panel, width);
+    pairs->multiply(*unit, pairedRows(), panel, width, unitRows(), {}, epilogue.buffer());
   else
     kernels.emit(point, panel, paired ? v.i(0) : tile.row, tile.count, paired ? v.i(pairs->words()) : depth, epilogue.buffer(), width);
   if (!takes)
     epilogue.emit(point, tile.row, tile.count, firstColumn, width);
 }
 
-/// The rows that were rounded, with a panel of words. Rows past the tile's are those of a tile before.
-void ContractionEmitter::multiplyTiles(Value panel, unsigned width) {
-  int64_t step = *HalfPairs::step(shape, f.isa), pitch = pairs->pitch();
-  auto rows = [&](unsigned tile, Value number) { return v.at(pairedRows(), v.add(v.mul(v.mul(unitRows(), tile), pitch), v.mul(number, step))); };
-  auto columns = [&](Value number) { return v.at(panel, v.mul(number, step * panelColumns)); };
-  unit->multiply({MatrixUnit::ofHalves(), v.i(pitch * int64_t(shape.accumulatorBytes)), rows, columns}, v.i(pairs->words() / step), width,
-                 epilogue.buffer(), unitRows());
-}
-
 void ContractionEmitter::emitPart(const BodyEmitter &point, const Tile &tile, Value panel, Value p, Value firstColumn, unsigned width) {
   Value before = partialSums(tile, p), to = v.select(part->isLast, epilogue.buffer(), before);
+  auto finish = [&] { v.ifThen(part->isLast, [&] { epilogue.emit(point, tile.row, tile.count, firstColumn, width); }); };
+  if (unit) {
+    pairs->multiply(*unit, pairedRows(), panel, width, unitRows(), before, to);
+    return finish();
+  }
   Value from = shape.packed ? v.at(panel, v.mul(part->first, panelColumns), panelType) : panel;
   tiles.setSumsBefore(before);
   tiles.emit(point, from, tile.row, tile.count, part->count, to, width);
-  v.ifThen(part->isLast, [&] { epilogue.emit(point, tile.row, tile.count, firstColumn, width); });
+  finish();
 }
 
 void ContractionEmitter::widenPanel(Value panel, Value to) {
   if (pairs)
-    return pairs->packPanel(panel, to);
+    return pairs->packPanel(panel, part ? part->first : v.i(0), to);
   v.loop(v.i(0), v.mul(depth, panelColumns), v.lanes, [&](Value at) { v.store(v.loadConverted(panel, at, panelType), to, at); });
 }
 

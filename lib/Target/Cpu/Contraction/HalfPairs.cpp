@@ -1,4 +1,4 @@
-//===- HalfPairs.cpp - Products of pairs of bf16 ---------------------------===//
+//===- HalfPairs.cpp - Products of half types in words of two bf16 ---------===//
 
 #include "HalfPairs.h"
 #include "lathe/Dialect/Kernel/HalfPairs.h"
@@ -10,27 +10,45 @@ using namespace lathe;
 using namespace lathe::cpu;
 using shape::Expr;
 
+static bool isBF16Product(Operation *op) {
+  auto product = dyn_cast<kernel::ContractOp>(op);
+  return product && op->hasAttr(kernel::mayRoundName) && product.getRhs().getType().getElementType().isBF16();
+}
+
 bool HalfPairs::mayFit(const lower::BodyInfo &info) {
   return llvm::any_of(info.ops, [](Operation *op) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    return load ? load->hasAttr("packed") && load.getType().isBF16() : isa<kernel::ContractOp>(op) && op->hasAttr(kernel::mayRoundName);
+    return load ? load->hasAttr("packed") && load.getType().isBF16() : isBF16Product(op);
   });
 }
+
+/// A unit's tiles are half empty in shorter sums, and longer to configure than to use.
+constexpr int64_t fewestWords = MatrixUnit::words / 2;
 
 bool HalfPairs::mayFitTiles(const lower::BodyInfo &info) {
   return llvm::any_of(info.ops, [&](Operation *op) {
     auto product = dyn_cast<kernel::ContractOp>(op);
-    if (!product || !op->hasAttr(kernel::mayRoundName))
+    if (!product || !op->hasAttr(kernel::mayRoundName) || !product.getPackedAttr())
       return false;
     std::optional<int64_t> depth = AxisGroup::of(info, info.axesOf(product.getAxes())).extent().constant();
-    return depth && MatrixUnit::stepOf((*depth + 1) / 2).has_value();
+    return depth && *depth >= fewestWords * (isBF16Product(op) ? 2 : 1);
   });
 }
 
 bool HalfPairs::fit(const ContractionShape &shape, const Isa &isa) {
   std::optional<Expr> along = shape.reduced.strideOf(shape.lhs);
-  return isa.dotsHalves() && shape.mayRound && shape.packed && shape.rhsType.isBF16() && shape.lhsType.isF32() && shape.accumulator.isF32() &&
-         along && along->isOne() && shape.reduced.extent().constant();
+  bool words = shape.mayRound && shape.packed && shape.lhsType.isF32() && shape.accumulator.isF32() && along && along->isOne() &&
+               shape.reduced.extent().constant();
+  return words && (shape.rhsType.isBF16() ? isa.dotsHalves() : shape.rhsType.isF16() && fitTiles(shape, isa));
+}
+
+bool HalfPairs::fitTiles(const ContractionShape &shape, const Isa &isa) { return isa.multipliesHalfTiles() && wordsOf(shape) >= fewestWords; }
+
+/// Parts are equally long as far as whole steps go.
+int64_t HalfPairs::words() const {
+  int64_t all = wordsOf(shape);
+  int64_t some = llvm::divideCeil(all, llvm::divideCeil(all, mostWords));
+  return byUnit && all > MatrixUnit::words ? llvm::alignTo(some, MatrixUnit::words) : all;
 }
 
 static Value intrinsic(VectorBuilder &v, StringRef name, Type result, ValueRange operands) {
@@ -61,8 +79,38 @@ void HalfPairs::storeRounded(VectorBuilder &v, Value vector, Value memory, Value
   v.b.create<LLVM::StoreOp>(v.loc, bits, v.at(memory, offset, i16), 2);
 }
 
+/// Each f32 as two bf16, whose sum it is where it was an f16 and else to 16 bits: its upper half and the rest, which has the same sign. A number
+/// that has no rest gets one too small to change a sum, an infinity another one, and 0 none: all four products of two such sums agree then in what infinities
+/// make of them.
+Value HalfPairs::splitWords(Value vector) {
+  Type i32 = v.b.getI32Type();
+  auto type = VectorType::get(v.lanes, i32);
+  auto spread = [&](int32_t x) { return v.b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(type, x)).getResult(); };
+  auto bitsOf = [&](Value x) { return v.b.create<arith::BitcastOp>(v.loc, type, x).getResult(); };
+  Value small = v.b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(v.vec, 0x1p-100f)), upper = spread(int32_t(0xffff0000));
+  Value first = v.b.create<arith::AndIOp>(v.loc, bitsOf(vector), upper), number = v.b.create<arith::BitcastOp>(v.loc, v.vec, first);
+  Value isAll = v.b.create<arith::CmpFOp>(v.loc, arith::CmpFPredicate::OEQ, number, vector);
+  Value rest = v.b.create<arith::SelectOp>(v.loc, isAll, v.b.create<arith::MulFOp>(v.loc, vector, small), v.b.create<arith::SubFOp>(v.loc, vector, number));
+  Value rounded = v.b.create<arith::AddIOp>(v.loc, bitsOf(rest), spread(0x8000));
+  Value second = v.b.create<arith::AndIOp>(v.loc, rounded, upper);
+  Value words = v.b.create<arith::OrIOp>(v.loc, second, v.b.create<arith::ShRUIOp>(v.loc, first, spread(16)));
+  return v.b.create<arith::BitcastOp>(v.loc, v.vec, words);
+}
+
+Value HalfPairs::exchanged(Value words) {
+  auto type = VectorType::get(v.lanes, v.b.getI32Type());
+  Value bits = v.b.create<arith::BitcastOp>(v.loc, type, words);
+  Value half = v.b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(type, int32_t(16)));
+  Value turned = v.b.create<arith::OrIOp>(v.loc, v.b.create<arith::ShLIOp>(v.loc, bits, half), v.b.create<arith::ShRUIOp>(v.loc, bits, half));
+  return v.b.create<arith::BitcastOp>(v.loc, v.vec, turned);
+}
+
+void HalfPairs::splitPanel(Value from, Value count, Value to) {
+  v.loop(v.i(0), v.mul(count, panelColumns), v.lanes, [&](Value at) { v.store(splitWords(v.loadConverted(from, at, shape.rhsType)), to, at); });
+}
+
 /// Elements 2k and 2k + 1 of a column side by side. Behind an odd number of points is 0.
-void HalfPairs::packPanel(Value from, Value to) {
+void HalfPairs::pairPanel(Value from, Value count, Value to) {
   Type i16 = v.b.getI16Type();
   VectorType type = halves(v, i16);
   SmallVector<int64_t> low, high;
@@ -85,30 +133,59 @@ void HalfPairs::packPanel(Value from, Value to) {
     store(high, v.lanes);
   };
   static_assert(panelColumns == 32); // one register of halves
-  v.loop(v.i(0), v.i(depth() / 2), 1, [&](Value word) { pair(word, true); });
+  Value whole = v.div(count, 2);
+  v.loop(v.i(0), whole, 1, [&](Value word) { pair(word, true); });
   if (depth() % 2)
-    pair(v.i(depth() / 2), false);
+    v.ifThen(v.less(v.mul(whole, 2), count), [&] { pair(whole, false); });
 }
 
-void HalfPairs::packRows(const lower::BodyEmitter &base, Value lhs, Value row, Value count, Value to) {
-  auto words = [&](Value from, Value point, Value left, Value place) {
-    auto part = [&](unsigned q) {
-      Value mask = left ? v.firstLanes(v.sub(left, q * v.lanes)) : Value();
-      return v.loadConverted(from, v.add(point, q * v.lanes), shape.lhsType, mask);
-    };
+void HalfPairs::packPanel(Value from, Value first, Value to) {
+  Value count = v.min(v.sub(v.i(depth()), first), v.i(points()));
+  Value part = v.at(from, v.mul(first, panelColumns), shape.rhsType);
+  splits(shape) ? splitPanel(part, count, to) : pairPanel(part, count, to);
+  if (parts() * points() < depth() + pointsOfWord(shape))
+    return;
+  Value written = v.ceilDiv(count, pointsOfWord(shape));
+  v.loop(v.mul(written, panelColumns), v.i(words() * panelColumns), v.lanes, [&](Value at) { v.store(v.f(0), to, at); });
+}
+
+/// A vector of words, of a row's elements from `point` on, of which `left` or all are there, as words at element `place` of `to`.
+void HalfPairs::putRow(Value from, Value point, Value left, Value to, Value place) {
+  auto part = [&](unsigned q) {
+    Value mask = left ? v.firstLanes(v.sub(left, q * v.lanes)) : Value();
+    return v.loadConverted(from, v.add(point, q * v.lanes), shape.lhsType, mask);
+  };
+  if (!splits(shape)) {
     Value first = part(0), second = part(1);
     Value rounded = intrinsic(v, "llvm.x86.avx512bf16.cvtne2ps2bf16.512", halves(v, v.b.getBF16Type()), {second, first});
-    v.store(v.b.create<vector::BitCastOp>(v.loc, v.vec, rounded), to, place);
-  };
-  int64_t step = 2 * v.lanes, whole = depth() / step * step;
+    return v.store(v.b.create<vector::BitCastOp>(v.loc, v.vec, rounded), to, place);
+  }
+  Value words = splitWords(part(0));
+  v.store(words, to, place);
+  v.store(exchanged(words), to, v.add(place, passPitch()));
+}
+
+void HalfPairs::packRows(const lower::BodyEmitter &base, Value lhs, Value row, Value count, Value first, Value to) {
+  int64_t step = pointsOfWord(shape) * v.lanes, filled = parts() == 1 ? depth() / step * step : 0, all = std::min(depth(), points());
   v.loop(v.i(0), count, 1, [&](Value r) {
     lower::BodyEmitter point = base;
     for (unsigned a : shape.reduced.axes)
       point.bindAxis(shape.reduced.info->axes[a], v.i(0));
     shape.rows.bind(v, point, v.add(row, r), shape.rows.strideOf(shape.lhs).has_value());
-    Value from = v.at(lhs, point.emitExpr(shape.lhs), shape.lhsType), start = v.mul(r, pitch());
-    v.loop(v.i(0), v.i(whole), step, [&](Value point) { words(from, point, {}, v.add(start, v.div(point, 2))); });
-    if (whole < depth())
-      words(from, v.i(whole), v.i(depth() - whole), v.add(start, whole / 2));
+    Value from = v.at(v.at(lhs, point.emitExpr(shape.lhs), shape.lhsType), first, shape.lhsType), start = v.mul(r, pitch());
+    auto put = [&](Value point, Value left) { putRow(from, point, left, to, v.add(start, v.div(point, pointsOfWord(shape)))); };
+    v.loop(v.i(0), v.i(filled), step, [&](Value point) { put(point, {}); });
+    v.loop(v.i(filled), v.i(all), step, [&](Value point) { put(point, v.sub(v.sub(v.i(depth()), first), point)); });
   });
+}
+
+/// Rows past the tile's are those of a tile before.
+void HalfPairs::multiply(MatrixUnit &unit, Value rows, Value panel, unsigned columns, Value height, Value before, Value to) {
+  constexpr int64_t bytesOfWord = MatrixUnit::rowBytes / MatrixUnit::words;
+  auto first = [&](unsigned tile, Value number) { return v.at(rows, v.add(v.mul(v.mul(height, tile), pitch()), v.mul(number, step()))); };
+  auto second = [&](Value number) { return v.at(panel, v.mul(number, step() * panelColumns)); };
+  MatrixUnit::Factors factors{MatrixUnit::ofHalves(), v.i(pitch() * bytesOfWord), first, second};
+  factors.passes = passes();
+  factors.passBytes = passPitch() * bytesOfWord;
+  unit.multiply(factors, v.i(words() / step()), columns, to, height, before);
 }
