@@ -100,7 +100,7 @@ private:
   Tile tileAt(Value index);
   Value scratchPanel(Value number) { return v.at(f.scratch, v.mul(number, scratchElements)); }
   void emitPart(const BodyEmitter &point, const Tile &tile, Value panel, Value p, Value firstColumn, unsigned width);
-  void widenPanel(Value panel, Value to);
+  void convertPanel(const BodyEmitter &point, Value panelIndex, Value to);
   /// Rows that the unit multiplies together, where it does: a panel that no first cache holds is read for each tile.
   std::optional<unsigned> mostUnitRows() const {
     if (!HalfPairs::fit(shape, f.isa) || !HalfPairs::fitTiles(shape, f.isa))
@@ -152,14 +152,14 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
     tiles.limitRows(asked.getHeight());
   else if (f.isa.registers >= 32 && shape.columns.extent().constant().value_or(panelColumns) <= panelColumns / 2)
     tiles.limitRows(narrowHeight);
-  access = rowAccess();
   std::optional<int64_t> known = shape.rows.extent().constant();
   bool several = !known || *known > int64_t(tiles.maxRows());
-  if (several && HalfPairs::fit(shape, f.isa)) {
+  if (several && HalfPairs::fit(shape, f.isa) && !HalfPairs::pays(shape).isZero()) {
     if (mostUnitRows())
       unit.emplace(v);
     pairs.emplace(v, shape, unit.has_value());
   }
+  access = rowAccess();
   rows = body.emitExpr(shape.rows.extent());
   columns = body.emitExpr(shape.columns.extent());
   depth = body.emitExpr(shape.reduced.extent());
@@ -175,7 +175,7 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
     tiles.setReaders(*tileCount().constant(), *tileCount().constant());
   }
   // Several tiles use a panel: it is converted once.
-  if (panelType != shape.accumulator && several) {
+  if ((panelType != shape.accumulator || pairs) && several) {
     wideTiles.emplace(v, shape, shape.accumulator, refOf(shape.lhsRef));
     wideTiles->limitRows(tiles.maxRows());
     if (known)
@@ -188,9 +188,11 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
 /// Rows of a tile at most. Where half a panel is all there is, a tile's rows are what is read: eight are as many sums as multiply-adds are on their way, and
 /// fewer streams from memory than twelve (4096x4096x16 on a Zen 5: 0.87 of the time).
 Expr ContractionEmitter::mostOfTile() const {
-  int64_t most = unit ? *mostUnitRows() : tiles.maxRows();
+  int64_t most = tiles.maxRows();
+  if (unit)
+    return Expr(most) + HalfPairs::pays(shape) * Expr(*mostUnitRows() - most);
   bool open = !shape.rows.extent().constant() && !shape.columns.extent().constant(), free = !asked || asked.getHeight() <= 0;
-  if (f.isa.registers < 32 || !open || !free || unit || most <= narrowHeight)
+  if (f.isa.registers < 32 || !open || !free || most <= narrowHeight)
     return Expr(most);
   Expr half = Expr::min(Expr(1), Expr::floordiv(Expr(int64_t(panelColumns / 2)), Expr::max(Expr(1), shape.columns.extent())));
   return Expr(most) - half * Expr(most - narrowHeight);
@@ -227,7 +229,7 @@ Expr ContractionEmitter::panelsTogether() const {
     return Expr::max(Expr(1), Expr::min(Expr::min(Expr(mostPartPanels), all), balanced));
   // Who takes some tiles of a group converts its panels. Where there are no more tiles, threads have as many groups each, of nearly one size.
   if (pairs) {
-    Expr enough = Expr::min(Expr(1), Expr::floordiv(tileCount(), threads * tilesPerPanel)), shares = threads - enough * (threads - Expr(1));
+    Expr enough = Expr::min(Expr(1), Expr::floordiv(shape.batch.extent() * tileCount(), threads * tilesPerPanel)), shares = threads - enough * (threads - Expr(1));
     held = Expr::ceildiv(all, shares * Expr::ceildiv(all, shares * Expr::max(Expr(1), held)));
   }
   return Expr::max(Expr(1), Expr::min(Expr::min(held, balanced), Expr::min(all, passes)));
@@ -249,7 +251,7 @@ RowAccess ContractionEmitter::rowAccess() const {
   std::optional<Expr> reduced = shape.reduced.strideOf(shape.lhs);
   Expr points = shape.reduced.extent();
   schedule::FirstOperand o{shape.rows.extent(), points.constant() ? points : Expr(manyPoints), panelCount(), shape.rows.strideOf(shape.lhs), reduced};
-  o.plain = shape.lhsType == shape.accumulator && panelType == shape.accumulator;
+  o.plain = shape.lhsType == shape.accumulator && panelType == shape.accumulator && !pairs;
   o.shared = llvm::none_of(shape.batch.axes, [&](unsigned a) { return shape.lhs.mentions(shape.batch.info->axes[a]); });
   o.packed = bool(shape.packed);
   o.parts = !shape.rhsValue && !lines && (shape.packed || shape.reduced.strideOf(shape.rhs));
@@ -269,7 +271,7 @@ int64_t ContractionEmitter::partPoints() const {
 
 /// Elements of a panel in scratch memory: of a part of the sum, or of all.
 Expr ContractionEmitter::panelPitch() const {
-  if (pairs)
+  if (pairs && shape.packed)
     return Expr((pairs->words() + v.lanes) * panelColumns);
   return sumsInParts() ? Expr((partPoints() + v.lanes) * panelColumns) : panelElements(v, shape);
 }
@@ -312,7 +314,7 @@ void ContractionEmitter::emitPairedParts(const BodyEmitter &point, Value tileFro
     v.loop(v.i(0), v.i(pairs->parts()), 1, [&](Value index) {
       Value first = v.mul(index, pairs->points());
       part = Part{first, v.i(pairs->points()), v.equal(index, v.i(pairs->parts() - 1)), sums, from};
-      eachPanel(v.i(0), count, [&](Value p) { widenPanel(packedPanel(v.add(firstPanel, p)), scratchPanel(p)); });
+      eachPanel(v.i(0), count, [&](Value p) { convertPanel(point, v.add(firstPanel, p), scratchPanel(p)); });
       emitTiles(*wideTiles, point, from, to, firstPanel, count);
     });
   });
@@ -426,19 +428,24 @@ void ContractionEmitter::emitGroup(Value group, Value tileFrom, Value tileTo) {
   shape.batch.bind(v, point, batch, shape.batchFlat);
   if (sumsInParts())
     return emitParts(point, tileFrom, tileTo, firstPanel, count);
-  if (!shape.packed)
-    eachPanel(v.i(0), count, [&](Value p) { packPanel(point, batch, v.mul(v.add(firstPanel, p), panelColumns), scratchPanel(p)); });
+  auto asTheyAre = [&] {
+    if (!shape.packed)
+      eachPanel(v.i(0), count, [&](Value p) { packPanel(point, batch, v.mul(v.add(firstPanel, p), panelColumns), scratchPanel(p)); });
+    emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count);
+  };
   if (!wideTiles)
-    return emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count);
+    return asTheyAre();
   auto converted = [&] {
     if (pairs && pairs->parts() > 1)
       return emitPairedParts(point, tileFrom, tileTo, firstPanel, count);
-    eachPanel(v.i(0), count, [&](Value p) { widenPanel(packedPanel(v.add(firstPanel, p)), scratchPanel(p)); });
+    eachPanel(v.i(0), count, [&](Value p) { convertPanel(point, v.add(firstPanel, p), scratchPanel(p)); });
     emitTiles(*wideTiles, point, tileFrom, tileTo, firstPanel, count);
   };
+  Expr pays = pairs ? HalfPairs::pays(shape) : Expr(1);
+  if (!pays.constant())
+    return v.ifThen(v.less(f.emitExpr(pays), v.i(1)), asTheyAre, converted);
   if (shape.rows.extent().constant())
     return converted();
-  auto asTheyAre = [&] { emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count); };
   v.ifThen(v.less(rows, v.i(tiles.maxRows() + 1)), asTheyAre, converted);
 }
 
@@ -470,7 +477,8 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
   std::optional<int64_t> known = shape.columns.extent().constant();
   unsigned narrow = asked && asked.getNarrow() > 0 ? asked.getNarrow() : known && lessWork(*known) ? panelColumns / 2 : panelColumns;
   int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
-  bool whole = narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow);
+  bool paired = pairs && &kernels != &tiles; // the rows would be converted for the last panel again
+  bool whole = paired || narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow);
   bool direct = asked && asked.getDirect() >= 0 ? asked.getDirect() == 1 : known && epilogue.takesSums(shape.reduced.extent().constant());
   bool takes = direct && epilogue.canTakeSums() && !part && !(unit && &kernels != &tiles);
   auto each = [&](Value from, Value to, unsigned width, bool all) {
@@ -482,7 +490,7 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
       }
       if (packsRows())
         kernels.setTileOfRows(v.at(f.scratch, v.add(f.emitExpr(panelScratch()), v.mul(tile.index, tileElements()))), tiles.maxRows());
-      if (pairs && &kernels != &tiles)
+      if (paired)
         pairs->packRows(point, refOf(shape.lhsRef), tile.row, tile.count, part ? part->first : v.i(0), pairedRows());
       eachPanel(from, to, [&](Value p) { emitTile(kernels, point, tile, firstPanel, p, width, takes && all); });
     });
@@ -564,10 +572,16 @@ void ContractionEmitter::emitPart(const BodyEmitter &point, const Tile &tile, Va
   finish();
 }
 
-void ContractionEmitter::widenPanel(Value panel, Value to) {
-  if (pairs)
-    return pairs->packPanel(panel, part ? part->first : v.i(0), to);
-  v.loop(v.i(0), v.mul(depth, panelColumns), v.lanes, [&](Value at) { v.store(v.loadConverted(panel, at, panelType), to, at); });
+/// A panel as tiles that are not of its type read it: as f32, or the points of a part as words.
+void ContractionEmitter::convertPanel(const BodyEmitter &point, Value panelIndex, Value to) {
+  if (!pairs)
+    return v.loop(v.i(0), v.mul(depth, panelColumns), v.lanes,
+                  [&](Value at) { v.store(v.loadConverted(packedPanel(panelIndex), at, panelType), to, at); });
+  Value first = part ? part->first : v.i(0), count = v.min(v.sub(depth, first), v.i(pairs->points()));
+  if (shape.packed)
+    return pairs->packPanel(v.at(packedPanel(panelIndex), v.mul(first, panelColumns), panelType), panelType, count, to);
+  emitPackPanel(v, shape, point, refOf(shape.rhsRef), v.mul(panelIndex, panelColumns), columns, count, to, first);
+  pairs->packPanel(to, shape.accumulator, count, to);
 }
 
 static llvm::Expected<bool> emitShape(KernelFunction &f, const ContractionShape &shape, KernelPlan &plan, const WindowLines *lines = nullptr,

@@ -28,7 +28,7 @@ constexpr int64_t fewestWords = MatrixUnit::words / 2;
 bool HalfPairs::mayFitTiles(const lower::BodyInfo &info) {
   return llvm::any_of(info.ops, [&](Operation *op) {
     auto product = dyn_cast<kernel::ContractOp>(op);
-    if (!product || !op->hasAttr(kernel::mayRoundName) || !product.getPackedAttr())
+    if (!product || !op->hasAttr(kernel::mayRoundName))
       return false;
     std::optional<int64_t> depth = AxisGroup::of(info, info.axesOf(product.getAxes())).extent().constant();
     return depth && *depth >= fewestWords * (isBF16Product(op) ? 2 : 1);
@@ -37,12 +37,20 @@ bool HalfPairs::mayFitTiles(const lower::BodyInfo &info) {
 
 bool HalfPairs::fit(const ContractionShape &shape, const Isa &isa) {
   std::optional<Expr> along = shape.reduced.strideOf(shape.lhs);
-  bool words = shape.mayRound && shape.packed && shape.lhsType.isF32() && shape.accumulator.isF32() && along && along->isOne() &&
+  bool words = shape.mayRound && shape.lhsType.isF32() && shape.accumulator.isF32() && along && along->isOne() &&
                shape.reduced.extent().constant();
   return words && (shape.rhsType.isBF16() ? isa.dotsHalves() : shape.rhsType.isF16() && fitTiles(shape, isa));
 }
 
 bool HalfPairs::fitTiles(const ContractionShape &shape, const Isa &isa) { return isa.multipliesHalfTiles() && wordsOf(shape) >= fewestWords; }
+
+Expr HalfPairs::pays(const ContractionShape &shape) {
+  if (shape.packed)
+    return Expr(1);
+  int64_t fewestRows = splits(shape) ? 48 : 24, fewestPanels = splits(shape) ? 4 : 2;
+  auto enough = [](const Expr &count, int64_t fewest) { return Expr::min(Expr(1), Expr::floordiv(count, Expr(fewest))); };
+  return enough(shape.rows.extent(), fewestRows) * enough(Expr::ceildiv(shape.columns.extent(), Expr(int64_t(panelColumns))), fewestPanels);
+}
 
 /// Parts are equally long as far as whole steps go.
 int64_t HalfPairs::words() const {
@@ -79,8 +87,7 @@ void HalfPairs::storeRounded(VectorBuilder &v, Value vector, Value memory, Value
   v.b.create<LLVM::StoreOp>(v.loc, bits, v.at(memory, offset, i16), 2);
 }
 
-/// Each f32 as two bf16, whose sum it is where it was an f16 and else to 16 bits: its upper half and the rest, which has the same sign. A number
-/// that has no rest gets one too small to change a sum, an infinity another one, and 0 none: all four products of two such sums agree then in what infinities
+/// Each f32 that was an f16 as two bf16, whose sum it is: its upper half and the rest, which has the same sign. A number that has no rest gets one too small to change a sum, an infinity another one, and 0 none: all four products of two such sums agree then in what infinities
 /// make of them.
 Value HalfPairs::splitWords(Value vector) {
   Type i32 = v.b.getI32Type();
@@ -91,8 +98,7 @@ Value HalfPairs::splitWords(Value vector) {
   Value first = v.b.create<arith::AndIOp>(v.loc, bitsOf(vector), upper), number = v.b.create<arith::BitcastOp>(v.loc, v.vec, first);
   Value isAll = v.b.create<arith::CmpFOp>(v.loc, arith::CmpFPredicate::OEQ, number, vector);
   Value rest = v.b.create<arith::SelectOp>(v.loc, isAll, v.b.create<arith::MulFOp>(v.loc, vector, small), v.b.create<arith::SubFOp>(v.loc, vector, number));
-  Value rounded = v.b.create<arith::AddIOp>(v.loc, bitsOf(rest), spread(0x8000));
-  Value second = v.b.create<arith::AndIOp>(v.loc, rounded, upper);
+  Value second = v.b.create<arith::AndIOp>(v.loc, bitsOf(rest), upper);
   Value words = v.b.create<arith::OrIOp>(v.loc, second, v.b.create<arith::ShRUIOp>(v.loc, first, spread(16)));
   return v.b.create<arith::BitcastOp>(v.loc, v.vec, words);
 }
@@ -105,44 +111,65 @@ Value HalfPairs::exchanged(Value words) {
   return v.b.create<arith::BitcastOp>(v.loc, v.vec, turned);
 }
 
-void HalfPairs::splitPanel(Value from, Value count, Value to) {
-  v.loop(v.i(0), v.mul(count, panelColumns), v.lanes, [&](Value at) { v.store(splitWords(v.loadConverted(from, at, shape.rhsType)), to, at); });
+void HalfPairs::splitPanel(Value from, Type type, Value count, Value to) {
+  v.loop(v.i(0), v.mul(count, panelColumns), v.lanes, [&](Value at) { v.store(splitWords(v.loadConverted(from, at, type)), to, at); });
 }
 
 /// Elements 2k and 2k + 1 of a column side by side. Behind an odd number of points is 0.
-void HalfPairs::pairPanel(Value from, Value count, Value to) {
-  Type i16 = v.b.getI16Type();
-  VectorType type = halves(v, i16);
-  SmallVector<int64_t> low, high;
-  for (int64_t l = 0; l < v.lanes; ++l)
-    for (int64_t row : {0, 1}) {
-      low.push_back(row * 2 * v.lanes + l);
-      high.push_back(row * 2 * v.lanes + v.lanes + l);
-    }
+void HalfPairs::pairPanel(Value from, Type type, Value count, Value to) {
   auto pair = [&](Value word, bool whole) {
-    auto load = [&](Value point) {
-      return v.b.create<LLVM::LoadOp>(v.loc, type, v.at(from, v.mul(point, panelColumns), i16), 2).getResult();
-    };
-    Value even = load(v.mul(word, 2));
-    Value odd = whole ? load(v.add(v.mul(word, 2), 1)) : v.b.create<arith::ConstantOp>(v.loc, v.b.getZeroAttr(type)).getResult();
-    auto store = [&](ArrayRef<int64_t> lanes, int64_t column) {
-      Value words = v.b.create<vector::BitCastOp>(v.loc, v.vec, v.shuffle(even, odd, lanes));
-      v.store(words, to, v.add(v.mul(word, panelColumns), column));
-    };
-    store(low, 0);
-    store(high, v.lanes);
+    Value even = v.mul(word, 2), odd = whole ? v.add(even, 1) : Value();
+    auto [low, high] = type.isF32() ? pairsOfSingles(from, even, odd) : pairsOfHalves(from, even, odd);
+    Value at = v.mul(word, panelColumns);
+    v.store(low, to, at);
+    v.store(high, to, v.add(at, v.lanes));
   };
-  static_assert(panelColumns == 32); // one register of halves
   Value whole = v.div(count, 2);
   v.loop(v.i(0), whole, 1, [&](Value word) { pair(word, true); });
   if (depth() % 2)
     v.ifThen(v.less(v.mul(whole, 2), count), [&] { pair(whole, false); });
 }
 
-void HalfPairs::packPanel(Value from, Value first, Value to) {
-  Value count = v.min(v.sub(v.i(depth()), first), v.i(points()));
-  Value part = v.at(from, v.mul(first, panelColumns), shape.rhsType);
-  splits(shape) ? splitPanel(part, count, to) : pairPanel(part, count, to);
+/// Words of two rows of a panel; the second one may be missing.
+std::pair<Value, Value> HalfPairs::pairsOfHalves(Value from, Value even, Value odd) {
+  Type i16 = v.b.getI16Type();
+  VectorType type = halves(v, i16);
+  static_assert(panelColumns == 32); // one register of halves
+  auto load = [&](Value point) {
+    if (!point)
+      return v.b.create<arith::ConstantOp>(v.loc, v.b.getZeroAttr(type)).getResult();
+    return v.b.create<LLVM::LoadOp>(v.loc, type, v.at(from, v.mul(point, panelColumns), i16), 2).getResult();
+  };
+  Value first = load(even), second = load(odd);
+  auto words = [&](int64_t column) {
+    SmallVector<int64_t> lanes;
+    for (int64_t l = 0; l < v.lanes; ++l)
+      lanes.append({column + l, 2 * v.lanes + column + l});
+    return v.b.create<vector::BitCastOp>(v.loc, v.vec, v.shuffle(first, second, lanes)).getResult();
+  };
+  return {words(0), words(v.lanes)};
+}
+
+/// The same of f32 that were bf16: their upper halves. All is read before anything is written over it.
+std::pair<Value, Value> HalfPairs::pairsOfSingles(Value from, Value even, Value odd) {
+  auto bits = [&](Value point, int64_t column) {
+    auto type = VectorType::get(v.lanes, v.b.getI32Type());
+    if (!point)
+      return v.b.create<arith::ConstantOp>(v.loc, v.b.getZeroAttr(type)).getResult();
+    return v.b.create<arith::BitcastOp>(v.loc, type, v.load(from, v.add(v.mul(point, panelColumns), column))).getResult();
+  };
+  auto words = [&](Value first, Value second) {
+    auto half = v.b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(cast<VectorType>(first.getType()), int32_t(16)));
+    auto upper = v.b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(cast<VectorType>(first.getType()), int32_t(0xffff0000)));
+    Value both = v.b.create<arith::OrIOp>(v.loc, v.b.create<arith::ShRUIOp>(v.loc, first, half), v.b.create<arith::AndIOp>(v.loc, second, upper));
+    return v.b.create<arith::BitcastOp>(v.loc, v.vec, both).getResult();
+  };
+  Value low[] = {bits(even, 0), bits(odd, 0)}, high[] = {bits(even, v.lanes), bits(odd, v.lanes)};
+  return {words(low[0], low[1]), words(high[0], high[1])};
+}
+
+void HalfPairs::packPanel(Value from, Type type, Value count, Value to) {
+  splits(shape) ? splitPanel(from, type, count, to) : pairPanel(from, type, count, to);
   if (parts() * points() < depth() + pointsOfWord(shape))
     return;
   Value written = v.ceilDiv(count, pointsOfWord(shape));
@@ -166,7 +193,8 @@ void HalfPairs::putRow(Value from, Value point, Value left, Value to, Value plac
 }
 
 void HalfPairs::packRows(const lower::BodyEmitter &base, Value lhs, Value row, Value count, Value first, Value to) {
-  int64_t step = pointsOfWord(shape) * v.lanes, filled = parts() == 1 ? depth() / step * step : 0, all = std::min(depth(), points());
+  int64_t step = pointsOfWord(shape) * v.lanes;
+  Value all = v.i(std::min(depth(), points())), whole = v.roundDown(v.min(v.sub(v.i(depth()), first), all), step);
   v.loop(v.i(0), count, 1, [&](Value r) {
     lower::BodyEmitter point = base;
     for (unsigned a : shape.reduced.axes)
@@ -174,8 +202,8 @@ void HalfPairs::packRows(const lower::BodyEmitter &base, Value lhs, Value row, V
     shape.rows.bind(v, point, v.add(row, r), shape.rows.strideOf(shape.lhs).has_value());
     Value from = v.at(v.at(lhs, point.emitExpr(shape.lhs), shape.lhsType), first, shape.lhsType), start = v.mul(r, pitch());
     auto put = [&](Value point, Value left) { putRow(from, point, left, to, v.add(start, v.div(point, pointsOfWord(shape)))); };
-    v.loop(v.i(0), v.i(filled), step, [&](Value point) { put(point, {}); });
-    v.loop(v.i(filled), v.i(all), step, [&](Value point) { put(point, v.sub(v.sub(v.i(depth()), first), point)); });
+    v.loop(v.i(0), whole, step, [&](Value point) { put(point, {}); });
+    v.loop(whole, all, step, [&](Value point) { put(point, v.sub(v.sub(v.i(depth()), first), point)); });
   });
 }
 

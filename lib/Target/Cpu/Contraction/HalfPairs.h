@@ -30,6 +30,9 @@ public:
   static bool fit(const ContractionShape &shape, const Isa &isa);
   /// By its matrix unit.
   static bool fitTiles(const ContractionShape &shape, const Isa &isa);
+  /// 1 where making words takes less than they save, and else 0: of constant weights always, of others where each row's words serve some panels, and each
+  /// panel's some rows.
+  static shape::Expr pays(const ContractionShape &shape);
 
   /// Parts of the sum. A part of a panel and of a tile's rows lies in near caches.
   int64_t parts() const { return llvm::divideCeil(wordsOf(shape), words()); }
@@ -38,9 +41,10 @@ public:
   int64_t points() const { return words() * pointsOfWord(shape); }
   /// Words from a row to the next one: a line more than whole lines, since rows that lie a power of two apart share few sets of a cache.
   int64_t pitch() const { return passes() * passPitch() + line; }
-  /// The part that begins at point `first` of the panel of a half type at `from`, as words.
-  void packPanel(mlir::Value from, mlir::Value first, mlir::Value to);
-  /// The same of `count` rows of `lhs` from `row` on, at a batch point.
+  /// `count` points of a part of a panel as words, and zeros up to a part's end. Elements at `from` are of the panel's half type, or f32 that are such numbers
+  /// and may lie where words are written to.
+  void packPanel(mlir::Value from, mlir::Type type, mlir::Value count, mlir::Value to);
+  /// `count` rows of `lhs` from `row` on, at a batch point: the part of each that begins at point `first`.
   void packRows(const lower::BodyEmitter &point, mlir::Value lhs, mlir::Value row, mlir::Value count, mlir::Value first, mlir::Value to);
   /// Words of a step of the unit.
   int64_t step() const { return std::min(words(), MatrixUnit::words); }
@@ -65,8 +69,10 @@ private:
   unsigned passes() const { return splits(shape) ? 2 : 1; }
   int64_t passPitch() const { return llvm::alignTo(words(), line); }
   int64_t depth() const { return *shape.reduced.extent().constant(); }
-  void pairPanel(mlir::Value from, mlir::Value count, mlir::Value to);
-  void splitPanel(mlir::Value from, mlir::Value count, mlir::Value to);
+  void pairPanel(mlir::Value from, mlir::Type type, mlir::Value count, mlir::Value to);
+  std::pair<mlir::Value, mlir::Value> pairsOfHalves(mlir::Value from, mlir::Value even, mlir::Value odd);
+  std::pair<mlir::Value, mlir::Value> pairsOfSingles(mlir::Value from, mlir::Value even, mlir::Value odd);
+  void splitPanel(mlir::Value from, mlir::Type type, mlir::Value count, mlir::Value to);
   mlir::Value splitWords(mlir::Value vector);
   mlir::Value exchanged(mlir::Value words);
   void putRow(mlir::Value from, mlir::Value point, mlir::Value left, mlir::Value to, mlir::Value place);
