@@ -4,6 +4,7 @@
 #include "BuildModule.h"
 #include "EmitObject.h"
 #include "Contraction/HalfPairs.h"
+#include "Convolution/Convolution.h"
 #include "Integer/IntegerProduct.h"
 #include "lathe/Lower/BodySlices.h"
 #include "lathe/Schedule/Tuning.h"
@@ -55,13 +56,18 @@ static CpuOptions optionsFor(const Isa &isa, ArrayRef<const Isa *> asked, const 
   return mine;
 }
 
+static bool mayConvolveHalfTiles(const lower::BodyInfo &info) {
+  std::optional<ConvolutionShape> shape = ConvolutionShape::of(info);
+  return shape && shape->unitStep();
+}
+
 /// A kernel of products of bytes, or of half types, is also made for the variants that have them and their sum in one instruction, and for that
 /// which multiplies tiles of them where it would.
 static std::vector<const Isa *> isasFor(const lower::DetachedKernel &kernel, ArrayRef<const Isa *> asked) {
   std::vector<const Isa *> isas(asked.begin(), asked.end());
   lower::BodyInfo info(kernel.kernel);
   bool bytes = bool(lower::productOfBytes(info)), halves = HalfPairs::mayFit(info), byteTiles = bytes && mayMultiplyByteTiles(info);
-  bool halfTiles = HalfPairs::mayFitTiles(info);
+  bool halfTiles = HalfPairs::mayFitTiles(info) || mayConvolveHalfTiles(info);
   for (const Isa *isa : asked) {
     if (const Isa *dots = refinementOf(*isa, [&](const Isa &r) { return (bytes && r.dotsBytes()) || (halves && r.dotsHalves()); }))
       isas.push_back(dots);

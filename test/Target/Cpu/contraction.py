@@ -308,7 +308,43 @@ def tiles_of_operands(variant):
                       tolerance=2 ** -22 * k ** 0.5, scale=np.abs(left) @ np.abs(right))
 
 
+def convolution(taps, channels, columns, high, stride, border):
+    """A kernel of an image with its channels side by side and a filter in pairs, and the axes' extents."""
+    out = [(size + 2 * border - taps) // stride + 1 for size in (high, high + 2)]
+    body, inside = '', []
+    for place, (axis, tap, size) in enumerate((('y', 'p', high), ('x', 'q', high + 2))):
+        body += f'%at{place} = kernel.index "{stride}*{axis} + {tap} - {border}"\n%zero{place} = arith.constant 0 : i64\n%end{place} = arith.constant {size} : i64\n'
+        body += f'%from{place} = arith.cmpi sge, %at{place}, %zero{place} : i64\n%to{place} = arith.cmpi slt, %at{place}, %end{place} : i64\n'
+        inside += [f'%from{place}', f'%to{place}']
+    body += '%both0 = arith.andi %from0, %to0 : i1\n%both1 = arith.andi %from1, %to1 : i1\n%inside = arith.andi %both0, %both1 : i1\n%none = arith.constant 0.0 : f32\n'
+    line = channels * (high + 2)
+    offset = f'{line * stride}*y + {line}*p + {channels * stride}*x + {channels}*q + c - {border * (line + channels)}'
+    body += f'%a = kernel.load %in0["{offset}"] if %inside else %none : {R} else f32 -> f32\n' if border else f'%a = kernel.load %in0["{offset}"] : {R} -> f32\n'
+    body += (f'%f = kernel.load %in1["{channels * taps ** 2}*n + {taps ** 2}*c + {taps}*p + q"] {{packed}} : !kernel.ref<bf16> -> bf16\n'
+             '%w = arith.extf %f : bf16 to f32\n%m = arith.mulf %a, %w : f32\n%c = kernel.reduce add %m over ["p", "q", "c"] : f32\n')
+    axes = f'y = "{out[0]}", x = "{out[1]}", n = "{columns}", p = "{taps}", q = "{taps}", c = "{channels}"'
+    return f'reduction @x axes({axes}) {{ {body} {store("%c", f"{columns * out[1]}*y + {columns}*x + n")} }}', out
+
+
+def convolutions_of_halves(variant):
+    """A filter in pairs of bf16 and rows of the image that are rounded: windows with a border and strides, blocks of several sizes, a last panel that is not
+    full, lines of the window outside of the image; windows of 40 channels go in steps of ten words, of 38 by no unit."""
+    for taps, channels, columns, high, stride, border in ((1, 64, 40, 9, 1, 0), (3, 32, 33, 12, 1, 1), (3, 40, 64, 9, 2, 1), (5, 64, 70, 4, 1, 2), (1, 128, 20, 30, 1, 0),
+                                                          (1, 64, 33, 4, 1, 0), (3, 38, 32, 8, 1, 1), (3, 256, 96, 7, 1, 1)):
+        text, out = convolution(taps, channels, columns, high, stride, border)
+        image, filters = normal(high, high + 2, channels), bfloat(normal(columns, channels, taps, taps))
+        padded = np.pad(rounded(image).astype(float), ((border, border), (border, border), (0, 0)))
+        wide = (filters.astype(np.uint32) << 16).view(np.float32).astype(float)
+        want = sum(padded[p:p + stride * (out[0] - 1) + 1:stride, q:q + stride * (out[1] - 1) + 1:stride] @ wide[:, :, p, q].T
+                   for p in range(taps) for q in range(taps))
+        panels = pack(np.ascontiguousarray(filters.transpose(2, 3, 1, 0)).reshape(-1, columns))
+        pairs = np.ascontiguousarray(panels.reshape(panels.shape[0], -1, 2, panels.shape[2]).swapaxes(2, 3))
+        check(f'{variant} convolution {taps}x{taps} {channels} {columns} {high} {stride}', Kernel(text, ['f32', 'bf16'], ['f32'], variant), [image, pairs], [], want,
+              chunk=3, tolerance=2e-4)
+
+
 tiles_of_halves('avx512amx')
+convolutions_of_halves('avx512amx')
 tiles_of_operands('avx512amx')
 tiles_of_f16('avx512amx')
 for v in variants():

@@ -15,6 +15,14 @@
 // CHECK-NEXT: vdpbf16ps {{.*}}%zmm
 // CHECK-NOT: vpslld
 // CHECK: .size
+// The same rows and words are loaded as tiles where there is a unit for them.
+// CHECK-LABEL: cast_avx512amx.body:
+// CHECK-NOT: vdpbf16ps
+// CHECK: vcvtneps2bf16
+// CHECK: ldtilecfg
+// CHECK: tdpbf16ps %tmm6, %tmm4, %tmm0
+// CHECK: tdpbf16ps %tmm7, %tmm5, %tmm3
+// CHECK: tilerelease
 // AVX2-LABEL: cast_avx2.body:
 // AVX2: vpslld $16
 // AVX2-NOT: vmov{{[a-z]+}} %ymm{{[0-9]+}}, {{[-0-9x]*}}(%rsp)

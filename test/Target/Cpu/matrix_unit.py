@@ -75,16 +75,21 @@ define internal <16 x i32> @unit_vpdpbusd(<16 x i32> %s, <16 x i32> %u, <16 x i3
 
 ROUND = '''
 define internal <32 x bfloat> @unit_cvtne2ps2bf16(<16 x float> %high, <16 x float> %low) alwaysinline {
-  %x = shufflevector <16 x float> %low, <16 x float> %high, <32 x i32> <''' + ', '.join(f'i32 {i}' for i in range(32)) + '''>
-  %bits = bitcast <32 x float> %x to <32 x i32>
-  %even = lshr <32 x i32> %bits, splat (i32 16)
-  %odd = and <32 x i32> %even, splat (i32 1)
-  %half = add <32 x i32> %odd, splat (i32 32767)
-  %up = add <32 x i32> %bits, %half
-  %top = lshr <32 x i32> %up, splat (i32 16)
-  %short = trunc <32 x i32> %top to <32 x i16>
-  %r = bitcast <32 x i16> %short to <32 x bfloat>
+  %first = call <16 x bfloat> @unit_cvtneps2bf16(<16 x float> %low)
+  %second = call <16 x bfloat> @unit_cvtneps2bf16(<16 x float> %high)
+  %r = shufflevector <16 x bfloat> %first, <16 x bfloat> %second, <32 x i32> <''' + ', '.join(f'i32 {i}' for i in range(32)) + '''>
   ret <32 x bfloat> %r
+}
+define internal <16 x bfloat> @unit_cvtneps2bf16(<16 x float> %x) alwaysinline {
+  %bits = bitcast <16 x float> %x to <16 x i32>
+  %even = lshr <16 x i32> %bits, splat (i32 16)
+  %odd = and <16 x i32> %even, splat (i32 1)
+  %half = add <16 x i32> %odd, splat (i32 32767)
+  %up = add <16 x i32> %bits, %half
+  %top = lshr <16 x i32> %up, splat (i32 16)
+  %short = trunc <16 x i32> %top to <16 x i16>
+  %r = bitcast <16 x i16> %short to <16 x bfloat>
+  ret <16 x bfloat> %r
 }
 '''
 
@@ -101,8 +106,9 @@ def emulated(ir):
     ir = ir.replace('@llvm.x86.avx512.vpdpbusd.512', '@unit_vpdpbusd')
     ir = re.sub(r'@llvm\.x86\.(ldtilecfg|tile\w+|tdpb\w+)\(', r'@unit_\1(', ir).replace(' immarg', '')
     ir = re.sub(r'"(target-cpu|target-features|prefer-vector-width|min-legal-vector-width)"="[^"]*"', '', ir)
-    ir = re.sub(r'^declare .*@llvm\.x86\.avx512bf16\..*$', '', ir, flags=re.M).replace('@llvm.x86.avx512bf16.cvtne2ps2bf16.512', '@unit_cvtne2ps2bf16')
-    return ir + (DOTS if '@unit_vpdpbusd' in ir else '') + (ROUND if '@unit_cvtne2ps2bf16' in ir else '')
+    ir = re.sub(r'^declare .*@llvm\.x86\.avx512bf16\..*$', '', ir, flags=re.M)
+    ir = re.sub(r'@llvm\.x86\.avx512bf16\.(cvtne2?ps2bf16)\.512', r'@unit_\1', ir)
+    return ir + (DOTS if '@unit_vpdpbusd' in ir else '') + (ROUND if '@unit_cvtne' in ir else '')
 
 
 def objects(sources, folder):

@@ -8,6 +8,7 @@
 #include "../Contraction/HalfPairs.h"
 #include "../Rows/EdgeCompares.h"
 #include "../KernelEmitters.h"
+#include "../MatrixUnit.h"
 #include "../Contraction/PanelItems.h"
 #include "lathe/Dialect/Kernel/FilterSpans.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
@@ -69,6 +70,9 @@ private:
   Span within(const Span &span, Value row, Value count);
   void eachPoint(size_t level, llvm::function_ref<void(Value)> body);
   void emitPanel(Value panel, Value first, Value count);
+  void multiplyTiles(Value panel, Value first, const Span &points, unsigned width, Value height);
+  /// Rows of a register of the unit, of a block of so many.
+  Value unitRows(Value count) { return v.ceilDiv(v.ceilDiv(count, v.max(v.ceilDiv(count, MatrixUnit::groupRows), v.i(1))), MatrixUnit::tilesOfGroup); }
 
   KernelFunction &f;
   const ConvolutionShape &shape;
@@ -77,8 +81,10 @@ private:
   BodyEmitter body;
   const bool rounds; ///< rows to bf16, as the filter is
   const bool direct; ///< rows are read as they lie
+  const std::optional<int64_t> unitStep; ///< of words that the matrix unit multiplies, where it does
   ContractionTile tiles;
   ContractionEpilogue epilogue;
+  std::optional<MatrixUnit> unit;
   PanelItems panels;
   int64_t blockRows;
   bool byPixels = false; ///< the block is packed from vectors of pixels, which are transposed
@@ -104,10 +110,13 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
     : f(f), shape(shape), product(shape.product), v(f.b, f.loc, f.isa, product.accumulator),
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       rounds(shape.inPairs && f.isa.dotsHalves()), direct(shape.direct && !rounds),
+      unitStep(f.isa.multipliesHalfTiles() ? shape.unitStep() : std::nullopt),
       tiles(v, product, shape.panelType(), direct ? refOf(product.lhsRef) : f.scratch),
-      epilogue(v, product, f.info, body, tiles.maxRows(), /*grouped=*/true), panels(v, shape.columns, !rounds && tiles.takesHalves()) {
+      epilogue(v, product, f.info, body, unitStep ? MatrixUnit::groupRows : tiles.maxRows(), /*grouped=*/true), panels(v, shape.columns, !rounds && tiles.takesHalves()) {
   if (shape.inPairs)
     tiles.setPairedPanel(rounds);
+  if (unitStep)
+    unit.emplace(v);
   if (!direct && !shape.inPairs)
     byLines = LineRows::of(f.info, shape, v.lanes);
   if (!direct && !byLines && shape.pixelsTogether) {
@@ -136,7 +145,7 @@ void ConvolutionEmitter::chooseBlockRows() {
   // Packed rows that never leave the first-level cache, where all panels stay in the second. Rows of neighbouring pixels are packed in whole
   // vectors of them, and more rows have fewer ends.
   int64_t tile = tiles.maxRows();
-  if (!direct && tile * shape.depth * 4 <= tileBytes && shape.depth * shape.columns * 4 <= 2 * blockBytes)
+  if (!direct && !unit && tile * shape.depth * 4 <= tileBytes && shape.depth * shape.columns * 4 <= 2 * blockBytes)
     blockRows = byPixels ? std::clamp(2 * tileBytes / (4 * shape.depth), fewestBlockRows, mostBlockRows) : tile;
   if (!byPoints)
     return;
@@ -161,7 +170,8 @@ KernelPlan ConvolutionEmitter::plan() const {
   plan.items = Expr::min(rows, Expr(1)) * blocks * Expr(panels.count());
   plan.cost = Expr(2 * panelColumns * shape.depth) * Expr::ceildiv(rows, blocks);
   if (!direct) {
-    int64_t elements = byPoints ? pitch * shape.depth : mostRows() * rowPitch() + v.lanes;
+    int64_t rows = mostRows() + (unit ? 1 : 0); // registers of one height may have one more
+    int64_t elements = byPoints ? pitch * shape.depth : rows * rowPitch() + v.lanes;
     plan.scratchBytes = Expr(elementBytes()) * (byLines ? byLines->elements() : Expr(elements));
     plan.granularity = Expr(std::min(panels.count(), panelsPerPacking));
   }
@@ -178,8 +188,12 @@ void ConvolutionEmitter::emit() {
   auto pack = [&](Value first, Value count) {
     if (!direct)
       packRows(first, count);
+    if (unit)
+      unit->configure(v.max(unitRows(count), v.i(1)), v.i(*unitStep));
   };
   panels.emit(f, rows, blocks, pack, [&](Value panel, Value first, Value count) { emitPanel(panel, first, count); });
+  if (unit)
+    unit->release();
 }
 
 /// Those that a panel of the filter has.
@@ -265,6 +279,10 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
     groups.each(v, count, [&](const RowGroups::Part &group) {
       Value from = direct ? v.add(first, group.first) : group.first, row = v.add(first, group.first);
       epilogue.request(body, row, group.count, firstColumn, width);
+      if (unit) {
+        multiplyTiles(panel, group.first, within(span, row, group.count), width, unitRows(count));
+        return epilogue.emit(body, row, group.count, firstColumn, llvm::alignTo(width, v.lanes));
+      }
       groups.eachTile(v, group, [&](const RowGroups::Part &tile) {
         tiles.requestNext(panel, tile.number, v.i(panelRows(shape.depth)));
         Span points = within(span, v.add(row, tile.first), tile.count);
@@ -286,6 +304,18 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
         epilogue.emit(body, row, group.count, firstColumn, llvm::alignTo(width, v.lanes)); // whole vectors of sums
     });
   });
+}
+
+/// Rows of the block from `first` on, two registers of them, by the words of a panel, into the epilogue's buffer.
+void ConvolutionEmitter::multiplyTiles(Value panel, Value first, const Span &points, unsigned width, Value height) {
+  int64_t words = panelRows(rowPitch());
+  auto rows = [&](unsigned tile, Value step) {
+    Value row = v.add(first, v.mul(height, tile));
+    return v.at(f.scratch, v.add(v.mul(row, words), v.add(points.first, v.mul(step, *unitStep))));
+  };
+  auto columns = [&](Value step) { return v.at(panel, v.mul(v.add(points.first, v.mul(step, *unitStep)), panelColumns)); };
+  unit->multiply({MatrixUnit::ofHalves(), v.i(words * MatrixUnit::rowBytes / MatrixUnit::words), rows, columns}, v.div(points.count, v.i(*unitStep)), width,
+                 epilogue.buffer(), height);
 }
 
 //===----------------------------------------------------------------------===//

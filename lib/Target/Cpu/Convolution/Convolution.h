@@ -26,6 +26,8 @@ struct ConvolutionShape {
 
   /// Of the panels' elements in memory; pairs are words.
   mlir::Type panelType() const { return inPairs ? mlir::Type(product.accumulator) : product.rhsType; }
+  /// Words of a step of the matrix unit, where it may multiply such pairs: steps go up in a line of the window.
+  std::optional<int64_t> unitStep() const;
   /// Nothing for a kernel without a packed filter.
   static std::optional<ConvolutionShape> of(const lower::BodyInfo &info);
 };

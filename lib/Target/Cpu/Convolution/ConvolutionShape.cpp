@@ -1,6 +1,7 @@
 //===- ConvolutionShape.cpp - The roles of a convolution's axes ------------===//
 
 #include "Convolution.h"
+#include "../MatrixUnit.h"
 #include "lathe/Dialect/Kernel/FilterSpans.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Lower/BodySlices.h"
@@ -55,6 +56,15 @@ static void findNeighbours(ConvolutionShape &c, const BodyInfo &info, const llvm
   }
   c.pixelsTogether = pixels;
   c.pointsTogether = points;
+}
+
+std::optional<int64_t> ConvolutionShape::unitStep() const {
+  constexpr int64_t fewestRows = MatrixUnit::rows;
+  std::optional<int64_t> rows = product.rows.extent().constant();
+  if (!inPairs || !spans.empty() || product.reduced.axes.empty() || (rows && *rows < fewestRows))
+    return std::nullopt;
+  int64_t lines = *product.reduced.info->extents[product.reduced.axes.front()].constant();
+  return MatrixUnit::stepOf(depth / 2 / std::max<int64_t>(product.reduced.axes.size() > 1 ? lines : 1, 1));
 }
 
 std::optional<ConvolutionShape> ConvolutionShape::of(const BodyInfo &info) {
