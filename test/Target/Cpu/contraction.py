@@ -29,6 +29,7 @@ def check(name, kernel, inputs, sizes, want, chunk=None, tolerance=2e-4, scale=N
         if not error <= tolerance:
             wrong += 1
             print(f'{name}: error {error}')
+    return outs[0]
 
 
 def contract(lhs, rhs, over, packed=False, types=('f32', 'f32', 'f32')):
@@ -245,6 +246,25 @@ def vectors(variant):
     check(f'{variant} nothing to add', kernel, [normal(0), normal(0, 37)], [0, 37], np.zeros(37))
 
 
+def streams(variant):
+    """A single row and weights that no second-level cache holds: several panels at a time, what is left over one by one, with the same bits however the items
+    are shared out; more rows by the same kernel; batches, a bias."""
+    for kind, k, n in (('f32', 1024, 600), ('f16', 1100, 500), ('bf16', 700, 1030), ('f32', 4099, 129)):
+        for batch in (1, 3):
+            body = (contract(f'{k}*mm*p + {k}*m + k', f'{n}*k + n', 'k', True, ('f32', kind, 'f32')) + f'%b = kernel.load %in2["n"] : {R} -> f32\n%s = arith.addf %c, %b : f32\n' +
+                    store('%s', f'{n}*mm*p + {n}*m + n'))
+            kernel = Kernel(f'contraction @x axes(p = "{batch}", m = "mm", n = "{n}", k = "{k}") {{ {body} }}', ['f32', kind, 'f32'], ['f32'], variant)
+            b, bias = normal(k, n), normal(n)
+            b = bfloat(b) if kind == 'bf16' else b.astype(np.float16) if kind == 'f16' else b
+            wide = ((b.astype(np.uint32) << 16).view(np.float32) if kind == 'bf16' else b).astype(float)
+            for m in (1, 2):
+                a, made = normal(batch, m, k), []
+                for chunk in (1, 5, None):
+                    made.append(check(f'{variant} {kind} {batch} {m}x{k}x{n}', kernel, [a, pack(b), bias], [m], a.astype(float) @ wide + bias, chunk=chunk, tolerance=1e-3))
+                if any(not np.array_equal(made[0], other) for other in made[1:]):
+                    check(f'{variant} {kind} {batch} {m}x{k}x{n}: bits', kernel, [a, pack(b), bias], [m], np.full_like(made[0], np.nan))
+
+
 def rounded(x):
     """To the nearest bf16, ties to even."""
     bits = x.view(np.uint32).astype(np.uint64)
@@ -350,4 +370,6 @@ tiles_of_f16('avx512amx')
 for v in variants():
     for test in (heights_and_panels, permuted_store, channels_first, batches, transposed_rows, rows_for_all_panels, shared_rows, several_contracted_axes, panels_together, row_accesses, element_types, vectors):
         test(v)
+for v in variants():
+    streams(v)
 print(f'{wrong} wrong')

@@ -69,7 +69,10 @@ private:
   Expr streamedPanels(const Expr &cache) const;
   Expr panelPitch() const;
   Expr panelScratch() const;
+  void emitGroups();
   void emitGroup(Value group, Value tileFrom, Value tileTo);
+  void emitSingleRow(unsigned streams);
+  void emitStreams(const BodyEmitter &point, Value panelIndex, unsigned panels);
   Value packedPanel(Value panelIndex);
   void packPanel(const BodyEmitter &point, Value batch, Value firstColumn, Value to);
   void emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count);
@@ -125,7 +128,7 @@ private:
   BodyEmitter body;
   Type panelType;
   ContractionTile tiles;
-  std::optional<ContractionTile> wideTiles; ///< for a packed panel of a half type that was converted
+  std::optional<ContractionTile> wideTiles; ///< for a panel of a half type that was converted
   std::optional<HalfPairs> pairs;           ///< and of one that is multiplied as such
   std::optional<MatrixUnit> unit;           ///< in tile registers
   ContractionEpilogue epilogue;
@@ -402,8 +405,41 @@ KernelPlan ContractionEmitter::plan() const {
   return plan;
 }
 
-/// Items are (batch point, group of panels, tile of rows), the last fastest.
 void ContractionEmitter::emit() {
+  std::optional<unsigned> streams = tiles.streams();
+  if (!streams)
+    return emitGroups();
+  if (shape.rows.extent().isOne())
+    return emitSingleRow(*streams);
+  v.ifThen(v.equal(rows, v.i(1)), [&] { emitSingleRow(*streams); }, [&] { emitGroups(); });
+}
+
+/// A single row is an item for each group of panels: those of a batch point lie one behind the other, and go by some at a time.
+void ContractionEmitter::emitSingleRow(unsigned streams) {
+  v.loop(v.div(f.begin, groups), v.ceilDiv(f.end, groups), 1, [&](Value batch) {
+    BodyEmitter point = body;
+    shape.batch.bind(v, point, batch, shape.batchFlat);
+    Value start = v.mul(batch, groups), to = v.min(v.mul(v.sub(f.end, start), together), panels);
+    Value from = v.mul(v.max(v.sub(f.begin, start), v.i(0)), together), whole = v.max(v.min(to, v.div(columns, v.i(panelColumns))), from);
+    Value several = v.add(from, v.roundDown(v.sub(whole, from), streams));
+    v.loop(from, several, streams, [&](Value p) { emitStreams(point, p, streams); });
+    v.loop(several, to, 1, [&](Value p) { emitStreams(point, p, 1); });
+  });
+}
+
+void ContractionEmitter::emitStreams(const BodyEmitter &point, Value panelIndex, unsigned count) {
+  Value sums = epilogue.buffer(), column = v.mul(panelIndex, panelColumns);
+  v.loop(v.i(0), v.i(count), 1, [&](Value p) { epilogue.request(point, v.i(0), v.i(1), v.add(column, v.mul(p, panelColumns))); });
+  tiles.emitStreams(point, packedPanel(panelIndex), depth, count, sums);
+  v.loop(v.i(0), v.i(count), 1, [&](Value p) {
+    epilogue.setBuffer(v.at(sums, v.mul(p, panelColumns)));
+    epilogue.emit(point, v.i(0), v.i(1), v.add(column, v.mul(p, panelColumns)));
+  });
+  epilogue.setBuffer(sums);
+}
+
+/// Items are (batch point, group of panels, tile of rows), the last fastest.
+void ContractionEmitter::emitGroups() {
   Value perGroup = v.max(rowTiles, v.i(1));
   Value firstGroup = v.div(f.begin, perGroup), lastGroup = v.ceilDiv(f.end, perGroup);
   if (packsRows()) {

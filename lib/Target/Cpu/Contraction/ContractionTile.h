@@ -25,6 +25,11 @@ public:
   /// panel, into tile[row][panelColumns]; behind half a vector come zeros. `depth`: the number of reduced points.
   void emit(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value row, mlir::Value rows, mlir::Value depth,
             mlir::Value tile, unsigned width = panelColumns);
+  /// Panels that a single row is multiplied with together, as many streams from memory: of operands that no second-level cache holds. None where one is
+  /// all that registers or sizes allow.
+  std::optional<unsigned> streams() const;
+  /// That row times `panels` whole panels that lie one behind the other, into tile[panel][panelColumns]. Sums are made in one order, however many panels.
+  void emitStreams(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value depth, unsigned panels, mlir::Value tile);
   /// Calls of emit() from here on give a vector of sums, of a row of the tile and a column of the panel, to `taker`, not to their tile; null: to that again.
   using Taker = std::function<void(unsigned, mlir::Value, mlir::Value)>;
   void setTaker(Taker taker) { takeSums = std::move(taker); }

@@ -87,8 +87,8 @@ void HalfPairs::storeRounded(VectorBuilder &v, Value vector, Value memory, Value
   v.b.create<LLVM::StoreOp>(v.loc, bits, v.at(memory, offset, i16), 2);
 }
 
-/// Each f32 that was an f16 as two bf16, whose sum it is: its upper half and the rest, which has the same sign. A number that has no rest gets one too small to change a sum, an infinity another one, and 0 none: all four products of two such sums agree then in what infinities
-/// make of them.
+/// Each f32 that was an f16 as two bf16, whose sum it is: its upper half and the rest, which has the same sign. A number that has no rest gets one too
+/// small to change a sum, an infinity another one, and 0 none: all four products of two such sums agree then in what infinities make of them.
 Value HalfPairs::splitWords(Value vector) {
   Type i32 = v.b.getI32Type();
   auto type = VectorType::get(v.lanes, i32);
@@ -176,7 +176,7 @@ void HalfPairs::packPanel(Value from, Type type, Value count, Value to) {
   v.loop(v.mul(written, panelColumns), v.i(words() * panelColumns), v.lanes, [&](Value at) { v.store(v.f(0), to, at); });
 }
 
-/// A vector of words, of a row's elements from `point` on, of which `left` or all are there, as words at element `place` of `to`.
+/// A vector of words at element `place` of `to`: of a row's elements from `point` on, of which `left` or all are there.
 void HalfPairs::putRow(Value from, Value point, Value left, Value to, Value place) {
   auto part = [&](unsigned q) {
     Value mask = left ? v.firstLanes(v.sub(left, q * v.lanes)) : Value();
