@@ -160,14 +160,16 @@ Expr RowEmitter::bytesRead() const {
 
 Value RowEmitter::isMore(Value x, Value y) { return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, x, y); }
 
-/// Within a row, too, processors do not look ahead of loads under masks: what a vector reads under a predicate is asked for some vectors before.
+/// Within a row, too, processors do not look ahead of loads under masks: what a vector reads under a predicate is asked for some vectors before. A predicate that
+/// is the same for a row is a branch, not a mask, and of many one holds: a concatenation of twelve asked for twelve lines a vector, which took ten times as long as
+/// copying.
 void RowEmitter::requestPredicated(BodyEmitter &point) {
   if (!f.isa.maskedBytes || point.laneWidth() <= 1 || f.kernel.getKernelClass() != kernel::KernelClass::Loop)
     return;
   SmallVector<kernel::LoadOp> asked;
   for (Operation *op : info.ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    if (!load || !isRunAt(op, point, /*predicated=*/true) || llvm::any_of(asked, [&](kernel::LoadOp a) { return isBesides(a, load); }))
+    if (!load || !isRunAt(op, point, /*predicated=*/true) || !has(info.axesOf(load.getPredicate()), *schedule.lane) || llvm::any_of(asked, [&](kernel::LoadOp a) { return isBesides(a, load); }))
       continue;
     requestBehind(point, load, i64(bytesAhead));
     asked.push_back(load);
