@@ -144,6 +144,7 @@ private:
   BodyEmitter laneAt(const BodyEmitter &point, Value column);
   Values addWord(const BodyEmitter &word, ArrayRef<BodyEmitter> starts, Value column, unsigned vectors, Values sums);
   Values folded(Values sums, unsigned live);
+  void requestWords(const BodyEmitter &word, Value column, unsigned vectors);
 
   KernelFunction &f;
   const ContractionShape &shape;
@@ -245,6 +246,7 @@ void UnpackedEmitter::emitRows(const BodyEmitter &point, unsigned count) {
   v.loop(v.i(0), v.i(panelColumns), vectors * v.lanes, [&](Value column) {
     auto words = [&](size_t level, const BodyEmitter &at, Values state) {
       return overWords(level, at, v.i(0), std::move(state), [&](const BodyEmitter &word, Value, Values s) {
+        requestWords(word, column, vectors);
         return addWord(word, starts(word), column, vectors, std::move(s));
       });
     };
@@ -326,6 +328,22 @@ Value UnpackedEmitter::weightsAt(const BodyEmitter &word, int64_t code, Value co
   return v.b.create<LLVM::CallIntrinsicOp>(v.loc, v.vec, v.b.getStringAttr("llvm.x86.avx512.permvar.sf.512"),
                                            ValueRange{table.emitLanes(weights.value), words})
       .getResult(0);
+}
+
+/// Asks for the words that come some steps later. Unpacking one fills a processor's window with instructions before it meets the loads that would wait
+/// for memory, and what it looks ahead by itself along a single stream comes too late.
+void UnpackedEmitter::requestWords(const BodyEmitter &word, Value column, unsigned vectors) {
+  constexpr int64_t bytesAhead = 2048, line = 64;
+  for (Operation *op : lower::opsBelow(weights.value)) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    if (!load || !load.getType().isInteger(32))
+      continue;
+    BodyEmitter at = laneAt(word, column);
+    at.bindAxis(shape.reduced.info->axes[shape.reduced.axes.back()], v.i(0));
+    Value place = at.addressOf(load);
+    for (int64_t byte = 0; byte < int64_t(vectors) * v.lanes * 4; byte += line)
+      v.prefetch(place, v.i(bytesAhead + byte), v.b.getI8Type());
+  }
 }
 
 Values UnpackedEmitter::addWord(const BodyEmitter &word, ArrayRef<BodyEmitter> starts, Value column, unsigned vectors, Values sums) {
