@@ -7,7 +7,7 @@
 // CHECK: %[[FEW:.*]] = arith.andi %[[SEVERAL]], %[[BELOW]]
 // CHECK: arith.select %[[FEW]], %c1_i64{{.*}}, %c3_i64
 // CHECK: %[[STEP:.*]] = arith.select %[[FEW]], %c16_i64{{.*}}, %c8_i64
-// SIXTEEN-NOT: arith.andi
+// SIXTEEN-NOT: arith.andi {{.*}} : i1
 func.func @f(%x: tensor<?x768xf32>, %w: tensor<589824xf32>) -> tensor<?x768xf32> {
   %0 = kernel.generic contraction @open axes(i0 = "m", i1 = "768", i2 = "768") ins(%x, %w : tensor<?x768xf32>, tensor<589824xf32>) outs(tensor<?x768xf32>)
       attributes {schedule.cases = [#schedule.case<#schedule.tiles<narrow = 32>>]} {
