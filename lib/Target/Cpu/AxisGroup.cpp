@@ -60,6 +60,11 @@ void AxisGroup::bind(VectorBuilder &v, lower::BodyEmitter &point, Value index, b
   }
 }
 
+void AxisGroup::bindFirst(VectorBuilder &v, lower::BodyEmitter &point) const {
+  for (unsigned a : axes)
+    point.bindAxis(info->axes[a], v.i(0));
+}
+
 void AxisGroup::advance(VectorBuilder &v, lower::BodyEmitter &point) const {
   Value carry = v.i(1);
   for (size_t k = axes.size(); k-- > 0;) {

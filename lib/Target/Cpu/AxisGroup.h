@@ -34,6 +34,8 @@ public:
   unsigned carrier() const;
   /// Binds the group's axes to a flat index. `flat`: all expressions of interest have a stride.
   void bind(VectorBuilder &v, lower::BodyEmitter &point, mlir::Value index, bool flat) const;
+  /// Binds them to their first point.
+  void bindFirst(VectorBuilder &v, lower::BodyEmitter &point) const;
   /// Binds the axes of a point, bound to a flat index and not flat, to the next one: no division.
   void advance(VectorBuilder &v, lower::BodyEmitter &point) const;
 };

@@ -44,6 +44,14 @@ void MatrixUnit::configure(Value height, Value depth) {
 
 void MatrixUnit::release() { call("tilerelease", {}); }
 
+/// Rows past the group's are those of a group before.
+void MatrixUnit::multiply(const HalfWords &f, unsigned columns, Value to, Value height, Value before) {
+  constexpr int64_t bytesOfWord = rowBytes / words;
+  auto rows = [&](unsigned tile, Value number) { return v.at(f.rows, v.add(v.mul(v.mul(height, tile), f.pitch), v.mul(number, f.step))); };
+  auto panel = [&](Value number) { return v.at(f.panel, v.mul(number, f.step * panelColumns)); };
+  multiply({"tdpbf16ps", v.i(f.pitch * bytesOfWord), rows, panel, f.passes, f.passPitch * bytesOfWord}, f.steps, columns, to, height, before);
+}
+
 /// Four products for four loads, or eight for six.
 void MatrixUnit::multiply(const Factors &factors, Value steps, unsigned columns, Value to, Value height, Value before) {
   static constexpr unsigned sums[2][2] = {{0, 1}, {2, 3}}, firsts[2] = {4, 5}, seconds[2] = {6, 7};

@@ -29,11 +29,10 @@ public:
   /// The thread is left without a configuration, as the system and other code expect it.
   void release();
 
-  /// Instructions: of bytes that are signed or not, of bf16.
+  /// Instructions: of bytes that are signed or not.
   static std::string ofBytes(bool firstSigned, bool secondSigned) {
     return std::string("tdpb") + (firstSigned ? "s" : "u") + (secondSigned ? "s" : "u") + "d";
   }
-  static std::string ofHalves() { return "tdpbf16ps"; }
   /// Words of steps that go up in a run of so many; none where steps would be short, and leave most of a tile empty.
   static std::optional<int64_t> stepOf(int64_t run) {
     for (int64_t step = words; step >= words / 2; --step)
@@ -52,9 +51,17 @@ public:
     unsigned passes = 1;
     int64_t passBytes = 0;
   };
+  /// Words of two bf16 that lie in rows, `pitch` words apart, and in a panel, in steps of so many.
+  struct HalfWords {
+    mlir::Value rows, panel, steps;
+    int64_t pitch, step;
+    unsigned passes = 1;
+    int64_t passPitch = 0; ///< words of rows from one pass to the next
+  };
   /// The products of a group, two tiles of `height` rows, with so many columns of a panel, stored as sums[row][panelColumns]; added to those at
   /// `before`, if there are any.
   void multiply(const Factors &factors, mlir::Value steps, unsigned columns, mlir::Value sums, mlir::Value height, mlir::Value before = {});
+  void multiply(const HalfWords &factors, unsigned columns, mlir::Value sums, mlir::Value height, mlir::Value before = {});
 
 private:
   void zero(unsigned tile) { call("tilezero", {number(tile)}); }

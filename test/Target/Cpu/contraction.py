@@ -331,11 +331,10 @@ def tiles_of_operands(variant):
 def convolution(taps, channels, columns, high, stride, border):
     """A kernel of an image with its channels side by side and a filter in pairs, and the axes' extents."""
     out = [(size + 2 * border - taps) // stride + 1 for size in (high, high + 2)]
-    body, inside = '', []
+    body = ''
     for place, (axis, tap, size) in enumerate((('y', 'p', high), ('x', 'q', high + 2))):
         body += f'%at{place} = kernel.index "{stride}*{axis} + {tap} - {border}"\n%zero{place} = arith.constant 0 : i64\n%end{place} = arith.constant {size} : i64\n'
         body += f'%from{place} = arith.cmpi sge, %at{place}, %zero{place} : i64\n%to{place} = arith.cmpi slt, %at{place}, %end{place} : i64\n'
-        inside += [f'%from{place}', f'%to{place}']
     body += '%both0 = arith.andi %from0, %to0 : i1\n%both1 = arith.andi %from1, %to1 : i1\n%inside = arith.andi %both0, %both1 : i1\n%none = arith.constant 0.0 : f32\n'
     line = channels * (high + 2)
     offset = f'{line * stride}*y + {line}*p + {channels * stride}*x + {channels}*q + c - {border * (line + channels)}'

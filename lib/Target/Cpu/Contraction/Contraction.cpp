@@ -113,6 +113,7 @@ private:
   }
   /// Rows of a tile register: half of the tallest tile's.
   Value unitRows() { return v.max(v.ceilDiv(high, MatrixUnit::tilesOfGroup), v.i(1)); }
+  bool multipliesPairs(const ContractionTile &kernels) const { return pairs && &kernels != &tiles; }
   unsigned mostPairedRows() const { return mostUnitRows().value_or(tiles.maxRows()); }
   /// The tile's rows as pairs, behind the panels, and behind them the sums of parts.
   Value pairedRows() { return v.at(f.scratch, f.emitExpr(panelScratch())); }
@@ -340,8 +341,7 @@ void ContractionEmitter::packTiles(const BodyEmitter &base, Value first, Value t
   for (int64_t t = 0; t < tilesPerBlock(); ++t) {
     Tile tile = tileAt(v.min(v.add(first, t), v.sub(tileTo, 1)));
     BodyEmitter point = base;
-    for (unsigned a : shape.reduced.axes)
-      point.bindAxis(shape.reduced.info->axes[a], v.i(0));
+    shape.reduced.bindFirst(v, point);
     shape.rows.bind(v, point, tile.row, /*flat=*/true);
     step = step ? step : point.emitExpr(*shape.reduced.strideOf(shape.lhs));
     sources.push_back({v.at(refOf(shape.lhsRef), point.emitExpr(shape.lhs), shape.lhsType), packedTile(v.i(t)), {}});
@@ -365,8 +365,7 @@ void ContractionEmitter::packRows(Value tileFrom, Value tileTo) {
     VectorBuilder::Values starts;
     for (unsigned r = 0; r < tiles.maxRows(); ++r) {
       BodyEmitter point = body;
-      for (unsigned a : shape.reduced.axes)
-        point.bindAxis(shape.reduced.info->axes[a], v.i(0));
+      shape.reduced.bindFirst(v, point);
       shape.rows.bind(v, point, v.min(v.add(tile.row, r), last), /*flat=*/true);
       starts.push_back(point.emitExpr(shape.lhs));
     }
@@ -513,10 +512,11 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
   std::optional<int64_t> known = shape.columns.extent().constant();
   unsigned narrow = asked && asked.getNarrow() > 0 ? asked.getNarrow() : known && lessWork(*known) ? panelColumns / 2 : panelColumns;
   int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
-  bool paired = pairs && &kernels != &tiles; // the rows would be converted for the last panel again
-  bool whole = paired || narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow);
+  bool paired = multipliesPairs(kernels);
+  bool whole = paired || // or the rows would be converted for the last panel again
+                narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow);
   bool direct = asked && asked.getDirect() >= 0 ? asked.getDirect() == 1 : known && epilogue.takesSums(shape.reduced.extent().constant());
-  bool takes = direct && epilogue.canTakeSums() && !part && !(unit && &kernels != &tiles);
+  bool takes = direct && epilogue.canTakeSums() && !part && !(unit && paired);
   auto each = [&](Value from, Value to, unsigned width, bool all) {
     eachTile(kernels, tileFrom, tileTo, [&](const Tile &tile) {
       if (packsTiles()) {
@@ -581,7 +581,7 @@ void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &p
   epilogue.request(point, tile.row, tile.count, firstColumn, width);
   if (&kernels == &tiles)
     kernels.requestNext(panel, tile.index, depth, rowTiles);
-  bool paired = pairs && &kernels != &tiles;
+  bool paired = multipliesPairs(kernels);
   kernels.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
     epilogue.emitSums(point, v.add(tile.row, r), v.add(firstColumn, column), sums);
   });

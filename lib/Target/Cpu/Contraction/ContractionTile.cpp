@@ -115,8 +115,7 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
       sums = innerLoop(point, row, from, depth, v.i(tileOfRows ? tilePitch : 1), rows, vectors, sums);
     } else if (stride) {
       lower::BodyEmitter point = base;
-      for (unsigned a : shape.reduced.axes)
-        point.bindAxis(shape.reduced.info->axes[a], v.i(0));
+      shape.reduced.bindFirst(v, point);
       sums = innerLoop(point, row, from, depth, point.emitExpr(*stride), rows, vectors, sums);
     } else {
       sums = sumOver(0, base, row, from, rows, vectors, sums);
@@ -162,8 +161,7 @@ std::optional<unsigned> ContractionTile::streams() const {
 
 void ContractionTile::emitStreams(const lower::BodyEmitter &base, Value panel, Value depth, unsigned panels, Value tile) {
   lower::BodyEmitter point = base;
-  for (unsigned a : shape.reduced.axes)
-    point.bindAxis(shape.reduced.info->axes[a], v.i(0));
+  shape.reduced.bindFirst(v, point);
   Value stride = point.emitExpr(*shape.reduced.strideOf(shape.lhs));
   Row row = rowsAt(point, v.i(0), 1).front();
   unsigned vectors = panelColumns / v.lanes;

@@ -70,6 +70,23 @@ Value HalfPairs::dot(VectorBuilder &v, Value rows, Value columns, Value sum) {
   return intrinsic(v, "llvm.x86.avx512bf16.dpbf16ps.512", v.vec, {sum, pairs(rows), pairs(columns)});
 }
 
+static Value bitsOf(VectorBuilder &v, Value x) { return v.b.create<arith::BitcastOp>(v.loc, v.intVec, x); }
+
+/// The upper 16 bits of each f32, which are a bf16.
+static Value upperOf(VectorBuilder &v, Value bits) { return v.b.create<arith::AndIOp>(v.loc, bits, v.intSplat(int32_t(0xffff0000))); }
+
+static Value shiftedBy16(VectorBuilder &v, Value bits, bool up) {
+  Value by = v.intSplat(16);
+  return up ? v.b.create<arith::ShLIOp>(v.loc, bits, by).getResult() : v.b.create<arith::ShRUIOp>(v.loc, bits, by).getResult();
+}
+
+/// Words of which the upper halves of the first bits are the first elements, and those of the second ones the second elements.
+static Value pairsOf(VectorBuilder &v, Value first, Value second) {
+  Value both = v.b.create<arith::OrIOp>(v.loc, upperOf(v, second), shiftedBy16(v, first, /*up=*/false));
+  return v.b.create<arith::BitcastOp>(v.loc, v.vec, both);
+}
+
+/// Of words of any number: the last ones of a panel may be half a vector.
 Value HalfPairs::elementsOf(VectorBuilder &v, Value words, bool second) {
   auto type = cast<VectorType>(words.getType());
   auto spread = [&](int32_t x) {
@@ -90,24 +107,15 @@ void HalfPairs::storeRounded(VectorBuilder &v, Value vector, Value memory, Value
 /// Each f32 that was an f16 as two bf16, whose sum it is: its upper half and the rest, which has the same sign. A number that has no rest gets one too
 /// small to change a sum, an infinity another one, and 0 none: all four products of two such sums agree then in what infinities make of them.
 Value HalfPairs::splitWords(Value vector) {
-  Type i32 = v.b.getI32Type();
-  auto type = VectorType::get(v.lanes, i32);
-  auto spread = [&](int32_t x) { return v.b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(type, x)).getResult(); };
-  auto bitsOf = [&](Value x) { return v.b.create<arith::BitcastOp>(v.loc, type, x).getResult(); };
-  Value small = v.b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(v.vec, 0x1p-100f)), upper = spread(int32_t(0xffff0000));
-  Value first = v.b.create<arith::AndIOp>(v.loc, bitsOf(vector), upper), number = v.b.create<arith::BitcastOp>(v.loc, v.vec, first);
+  Value first = upperOf(v, bitsOf(v, vector)), number = v.b.create<arith::BitcastOp>(v.loc, v.vec, first);
   Value isAll = v.b.create<arith::CmpFOp>(v.loc, arith::CmpFPredicate::OEQ, number, vector);
-  Value rest = v.b.create<arith::SelectOp>(v.loc, isAll, v.b.create<arith::MulFOp>(v.loc, vector, small), v.b.create<arith::SubFOp>(v.loc, vector, number));
-  Value second = v.b.create<arith::AndIOp>(v.loc, bitsOf(rest), upper);
-  Value words = v.b.create<arith::OrIOp>(v.loc, second, v.b.create<arith::ShRUIOp>(v.loc, first, spread(16)));
-  return v.b.create<arith::BitcastOp>(v.loc, v.vec, words);
+  Value rest = v.select(isAll, v.mulf(vector, v.f(0x1p-100)), v.b.create<arith::SubFOp>(v.loc, vector, number));
+  return pairsOf(v, first, bitsOf(v, rest));
 }
 
 Value HalfPairs::exchanged(Value words) {
-  auto type = VectorType::get(v.lanes, v.b.getI32Type());
-  Value bits = v.b.create<arith::BitcastOp>(v.loc, type, words);
-  Value half = v.b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(type, int32_t(16)));
-  Value turned = v.b.create<arith::OrIOp>(v.loc, v.b.create<arith::ShLIOp>(v.loc, bits, half), v.b.create<arith::ShRUIOp>(v.loc, bits, half));
+  Value bits = bitsOf(v, words);
+  Value turned = v.b.create<arith::OrIOp>(v.loc, shiftedBy16(v, bits, /*up=*/true), shiftedBy16(v, bits, /*up=*/false));
   return v.b.create<arith::BitcastOp>(v.loc, v.vec, turned);
 }
 
@@ -153,19 +161,10 @@ std::pair<Value, Value> HalfPairs::pairsOfHalves(Value from, Value even, Value o
 /// The same of f32 that were bf16: their upper halves. All is read before anything is written over it.
 std::pair<Value, Value> HalfPairs::pairsOfSingles(Value from, Value even, Value odd) {
   auto bits = [&](Value point, int64_t column) {
-    auto type = VectorType::get(v.lanes, v.b.getI32Type());
-    if (!point)
-      return v.b.create<arith::ConstantOp>(v.loc, v.b.getZeroAttr(type)).getResult();
-    return v.b.create<arith::BitcastOp>(v.loc, type, v.load(from, v.add(v.mul(point, panelColumns), column))).getResult();
-  };
-  auto words = [&](Value first, Value second) {
-    auto half = v.b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(cast<VectorType>(first.getType()), int32_t(16)));
-    auto upper = v.b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(cast<VectorType>(first.getType()), int32_t(0xffff0000)));
-    Value both = v.b.create<arith::OrIOp>(v.loc, v.b.create<arith::ShRUIOp>(v.loc, first, half), v.b.create<arith::AndIOp>(v.loc, second, upper));
-    return v.b.create<arith::BitcastOp>(v.loc, v.vec, both).getResult();
+    return point ? bitsOf(v, v.load(from, v.add(v.mul(point, panelColumns), column))) : v.intSplat(0);
   };
   Value low[] = {bits(even, 0), bits(odd, 0)}, high[] = {bits(even, v.lanes), bits(odd, v.lanes)};
-  return {words(low[0], low[1]), words(high[0], high[1])};
+  return {pairsOf(v, low[0], low[1]), pairsOf(v, high[0], high[1])};
 }
 
 void HalfPairs::packPanel(Value from, Type type, Value count, Value to) {
@@ -197,8 +196,7 @@ void HalfPairs::packRows(const lower::BodyEmitter &base, Value lhs, Value row, V
   Value all = v.i(std::min(depth(), points())), whole = v.roundDown(v.min(v.sub(v.i(depth()), first), all), step);
   v.loop(v.i(0), count, 1, [&](Value r) {
     lower::BodyEmitter point = base;
-    for (unsigned a : shape.reduced.axes)
-      point.bindAxis(shape.reduced.info->axes[a], v.i(0));
+    shape.reduced.bindFirst(v, point);
     shape.rows.bind(v, point, v.add(row, r), shape.rows.strideOf(shape.lhs).has_value());
     Value from = v.at(v.at(lhs, point.emitExpr(shape.lhs), shape.lhsType), first, shape.lhsType), start = v.mul(r, pitch());
     auto put = [&](Value point, Value left) { putRow(from, point, left, to, v.add(start, v.div(point, pointsOfWord(shape)))); };
@@ -207,13 +205,6 @@ void HalfPairs::packRows(const lower::BodyEmitter &base, Value lhs, Value row, V
   });
 }
 
-/// Rows past the tile's are those of a tile before.
 void HalfPairs::multiply(MatrixUnit &unit, Value rows, Value panel, unsigned columns, Value height, Value before, Value to) {
-  constexpr int64_t bytesOfWord = MatrixUnit::rowBytes / MatrixUnit::words;
-  auto first = [&](unsigned tile, Value number) { return v.at(rows, v.add(v.mul(v.mul(height, tile), pitch()), v.mul(number, step()))); };
-  auto second = [&](Value number) { return v.at(panel, v.mul(number, step() * panelColumns)); };
-  MatrixUnit::Factors factors{MatrixUnit::ofHalves(), v.i(pitch() * bytesOfWord), first, second};
-  factors.passes = passes();
-  factors.passBytes = passPitch() * bytesOfWord;
-  unit.multiply(factors, v.i(words() / step()), columns, to, height, before);
+  unit.multiply({rows, panel, v.i(words() / step()), pitch(), step(), passes(), passPitch()}, columns, to, height, before);
 }

@@ -308,14 +308,9 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
 
 /// Rows of the block from `first` on, two registers of them, by the words of a panel, into the epilogue's buffer.
 void ConvolutionEmitter::multiplyTiles(Value panel, Value first, const Span &points, unsigned width, Value height) {
-  int64_t words = panelRows(rowPitch());
-  auto rows = [&](unsigned tile, Value step) {
-    Value row = v.add(first, v.mul(height, tile));
-    return v.at(f.scratch, v.add(v.mul(row, words), v.add(points.first, v.mul(step, *unitStep))));
-  };
-  auto columns = [&](Value step) { return v.at(panel, v.mul(v.add(points.first, v.mul(step, *unitStep)), panelColumns)); };
-  unit->multiply({MatrixUnit::ofHalves(), v.i(words * MatrixUnit::rowBytes / MatrixUnit::words), rows, columns}, v.div(points.count, v.i(*unitStep)), width,
-                 epilogue.buffer(), height);
+  int64_t pitch = panelRows(rowPitch());
+  Value rows = v.at(f.scratch, v.add(v.mul(first, pitch), points.first)), columns = v.at(panel, v.mul(points.first, panelColumns));
+  unit->multiply({rows, columns, v.div(points.count, v.i(*unitStep)), pitch, *unitStep}, width, epilogue.buffer(), height);
 }
 
 //===----------------------------------------------------------------------===//

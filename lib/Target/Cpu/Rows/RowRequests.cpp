@@ -169,7 +169,8 @@ void RowEmitter::requestPredicated(BodyEmitter &point) {
   SmallVector<kernel::LoadOp> asked;
   for (Operation *op : info.ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    if (!load || !isRunAt(op, point, /*predicated=*/true) || !has(info.axesOf(load.getPredicate()), *schedule.lane) || llvm::any_of(asked, [&](kernel::LoadOp a) { return isBesides(a, load); }))
+    bool isMasked = load && isRunAt(op, point, /*predicated=*/true) && has(info.axesOf(load.getPredicate()), *schedule.lane);
+    if (!isMasked || llvm::any_of(asked, [&](kernel::LoadOp a) { return isBesides(a, load); }))
       continue;
     requestBehind(point, load, i64(bytesAhead));
     asked.push_back(load);
