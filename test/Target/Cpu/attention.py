@@ -17,7 +17,7 @@ def normal(*shape):
 def reference(q, k, v, region, mask):
     q, k, v = (x.astype(float) for x in (q, k, v))
     queries, keys = q.shape[1], k.shape[1]
-    s = np.einsum('hqd,hkd->hqk', q, k) / math.sqrt(q.shape[2])
+    s = np.einsum('hqd,hkd->hqk', q, k) / math.sqrt(q.shape[2] or 1)
     qi, ki = np.arange(queries)[:, None] + keys - queries, np.arange(keys)[None]
     if region == 'biased':
         s = s / (1 + s * s) + mask[:, None, None] * (ki - qi)
@@ -98,7 +98,24 @@ def grouped_queries(variant):
                       [keys] if single else [keys, queries], want, None)
 
 
+def open_heads(variant):
+    """Heads whose sizes are known when it runs, also none and wide ones; keys as they lie and turned around, where nothing lies at a known distance."""
+    heads, scale = 2, .125
+    for region, turned in (('dense', False), ('causal', False), ('added', True)):
+        k = 'k + kn*(d + dn*h)' if turned else 'dn*(k + kn*h) + d'
+        offsets = {'axes': f'h = "{heads}", q = "qn"', 'query': 'q', 'q': 'dn*(q + qn*h) + d', 'k': k, 'v': 'en*(k + kn*h) + e', 'out': 'en*(q + qn*h) + e'}
+        kernel = Kernel(bodies.attention('dn', 'en', REGIONS[region], offsets, scale), ['f32'] * 4, ['f32'], variant)
+        for queries, keys, depth, width in ((1, 1, 1, 1), (1, 70, 64, 50), (5, 3, 0, 7), (16, 40, 13, 16), (33, 200, 80, 33), (50, 129, 7, 200), (40, 45, 1100, 1030)):
+            q, keyed, v = normal(heads, queries, depth), normal(heads, keys, depth), normal(heads, keys, width)
+            mask = mask_for(region, heads, queries, keys)
+            want = reference(q * (scale * math.sqrt(depth)), keyed, v, region, mask)
+            lines = keyed.transpose(0, 2, 1) if turned else keyed
+            check(f'{variant} open heads {region} {queries}x{keys}x{depth}x{width}', kernel, q, lines, v, mask, [depth, width, keys, queries], want, None)
+
+
 for v in variants():
     shapes_and_masks(v)
     grouped_queries(v)
+for v in variants():
+    open_heads(v)
 print(f'{wrong} wrong')

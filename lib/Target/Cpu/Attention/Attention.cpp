@@ -11,8 +11,8 @@ using shape::Expr;
 static KernelPlan planOf(const AttentionShape &s, const AttentionTile &wide, const AttentionTile &narrow, unsigned lanes) {
   KernelPlan plan;
   plan.items = s.batch.extent() * Expr::ceildiv(s.queries, wide.queryVectors * lanes);
-  plan.scratchBytes = 4 * std::max(AttentionScratch(s, wide, lanes).end, AttentionScratch(s, narrow, lanes).end);
-  plan.cost = Expr(2 * (s.depth + s.values) * wide.queryVectors * lanes) * s.keys;
+  plan.scratchBytes = Expr(4) * Expr::max(AttentionScratch(s, wide, lanes).end, AttentionScratch(s, narrow, lanes).end);
+  plan.cost = Expr(2 * wide.queryVectors * lanes) * (s.depth + s.values) * s.keys;
   return plan;
 }
 
@@ -46,7 +46,7 @@ KernelPlan AttentionEmitter::planOfRows() const {
   KernelPlan plan;
   plan.items = shape.batch.extent() * shape.queries;
   plan.scratchBytes = 4 * AttentionRowScratch(shape, wide.keyBlock, v.lanes).end;
-  plan.cost = Expr(2 * (shape.depth + shape.values)) * shape.keys;
+  plan.cost = Expr(2) * (shape.depth + shape.values) * shape.keys;
   return plan;
 }
 

@@ -21,7 +21,8 @@ struct AttentionShape {
   AxisGroup batch;
   shape::Expr q, k, v; ///< offsets
   shape::Expr queries, keys;
-  int64_t depth = 0, values = 0;
+  shape::Expr depth, values; ///< elements of a head; may be open
+  shape::Expr queryStride, keyStride; ///< of the depth axis
   bool zeroMasked = false; ///< a row without keys gives 0, not NaN
   std::string queryAxis, keyAxis, depthAxis, valueAxis;
   mlir::Type qType, kType, vType;
@@ -51,9 +52,10 @@ struct AttentionLanes {
   mlir::Value first, end;
 };
 
-/// Offsets into scratch, in f32 elements.
+/// Offsets into scratch, in f32 elements. What an open head lengthens comes last.
 struct AttentionScratch {
-  int64_t scores, packedQ, sums, maximum, total, rescale, masks, end;
+  int64_t scores, maximum, total, rescale, masks, packedQ;
+  shape::Expr sums, end;
   AttentionScratch(const AttentionShape &shape, const AttentionTile &tile, unsigned lanes);
 };
 
@@ -61,7 +63,7 @@ struct AttentionScratch {
 void emitAttentionBlock(KernelFunction &f, VectorBuilder &v, const AttentionShape &shape, const AttentionTile &tile,
                         const lower::BodyEmitter &point, const AttentionLanes &lanes);
 
-/// Whether keys' lines are read as they lie, which a single query with keys in the lanes needs.
+/// Whether keys' lines are read as they lie and have a known number of vectors, which a single query with keys in the lanes needs.
 bool hasAttentionRows(const AttentionShape &shape);
 
 /// Offsets into scratch of a single query, in f32 elements, behind the scores of a block of keys.

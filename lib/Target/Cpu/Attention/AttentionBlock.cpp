@@ -12,17 +12,19 @@ using lower::BodyEmitter;
 using shape::Expr;
 using Values = VectorBuilder::Values;
 
+/// To whole vectors.
+static Expr padded(const Expr &elements, unsigned lanes) { return Expr::ceildiv(elements, Expr(lanes)) * Expr(lanes); }
+
 AttentionScratch::AttentionScratch(const AttentionShape &s, const AttentionTile &t, unsigned lanes) {
   int64_t queries = t.queryVectors * lanes;
-  auto padded = [&](int64_t n) { return (n + lanes - 1) / lanes * lanes; };
   scores = t.keyRows * queries; // the last tile of a block may begin before it
-  packedQ = scores + t.keyBlock * queries;
-  sums = packedQ + padded(s.depth) * queries;
-  maximum = sums + padded(s.values) * queries;
+  maximum = scores + t.keyBlock * queries;
   total = maximum + queries;
   rescale = total + queries;
   masks = rescale + queries;
-  end = masks + int64_t(s.byKey.size()) * (t.keyBlock + lanes) * queries;
+  packedQ = masks + int64_t(s.byKey.size()) * (t.keyBlock + lanes) * queries;
+  sums = Expr(packedQ) + padded(s.depth, lanes) * Expr(queries);
+  end = sums + padded(s.values, lanes) * Expr(queries);
 }
 
 namespace {
@@ -61,6 +63,8 @@ private:
   const BodyEmitter &point;
   const AttentionLanes &lanes;
   Value first, valid, scratch;
+  Value depth, values; ///< elements of a head
+  Value sums, width;   ///< where the sums begin in scratch, and the length of a row of them
   int64_t queries;
   AttentionScratch at;
   SmallVector<BodyEmitter> lanePoints; // per vector of queries
@@ -72,6 +76,11 @@ BlockEmitter::BlockEmitter(KernelFunction &f, VectorBuilder &v, const AttentionS
     : f(f), v(v), shape(shape), tile(tile), point(point), lanes(lanes), first(lanes.first), scratch(f.scratch),
       queries(tile.queryVectors * v.lanes), at(shape, tile, v.lanes) {
   valid = tile.masked ? v.min(v.sub(lanes.end, first), v.i(queries)) : v.i(queries);
+  BodyEmitter sizes = point;
+  depth = sizes.emitExpr(shape.depth);
+  values = sizes.emitExpr(shape.values);
+  sums = sizes.emitExpr(at.sums);
+  width = sizes.emitExpr(padded(shape.values, v.lanes));
   for (unsigned h = 0; h < tile.queryVectors; ++h) {
     BodyEmitter inLanes = point;
     Value start = v.add(first, int64_t(h * v.lanes));
@@ -122,13 +131,14 @@ void BlockEmitter::alongRow(Value count, function_ref<void(Value, Value)> body) 
 /// is nothing but a scale.
 void BlockEmitter::packQueries() {
   Value from = refOf(shape.qRef);
-  int64_t stride = *shape.q.linearIn(shape.depthAxis)->coefficient.constant();
+  BodyEmitter sizes = point;
+  Value stride = sizes.emitExpr(shape.queryStride);
   Value factor = shape.scale ? v.f(*shape.scale * log2e) : Value();
   for (unsigned h = 0; h < tile.queryVectors; ++h) {
     SmallVector<Value> rows = queryRows(h, shape.q, shape.depthAxis, v.i(0));
     int64_t to = at.packedQ + h * v.lanes;
-    if (stride == 1) {
-      alongRow(v.i(shape.depth), [&](Value d, Value mask) {
+    if (shape.queryStride.isOne()) {
+      alongRow(depth, [&](Value d, Value mask) {
         Values block;
         for (Value r : rows) {
           Value x = v.loadConverted(from, v.add(r, d), shape.qType, mask);
@@ -140,7 +150,7 @@ void BlockEmitter::packQueries() {
       });
       continue;
     }
-    v.loop(v.i(0), v.i(shape.depth), 1, [&](Value d) {
+    v.loop(v.i(0), depth, 1, [&](Value d) {
       for (unsigned r = 0; r < v.lanes; ++r) {
         Value x = v.loadScalar(from, v.add(rows[r], v.mul(d, stride)), shape.qType);
         v.storeScalar(x, scratch, scratchAt(d, to + r));
@@ -156,7 +166,7 @@ void BlockEmitter::clearState() {
     v.store(v.f(-FLT_MAX), scratch, v.i(at.maximum + h * v.lanes));
     v.store(v.f(0), scratch, v.i(at.total + h * v.lanes));
   }
-  v.loop(v.i(at.sums), v.i(at.maximum), v.lanes, [&](Value i) { v.store(v.f(0), scratch, i); });
+  v.loop(sums, v.add(sums, v.mul(width, queries)), v.lanes, [&](Value i) { v.store(v.f(0), scratch, i); });
 }
 
 /// Keys outside count for no query of the block.
@@ -216,10 +226,9 @@ void BlockEmitter::emitKeyBlock(Value from, Value count, Value whole) {
 Values BlockEmitter::scoreTiles(Value from, Value count, unsigned rows, Values maxima) {
   Value keys = refOf(shape.kRef);
   Expr::Linear linear = *shape.k.linearIn(shape.keyAxis);
-  int64_t depthStride = *shape.k.linearIn(shape.depthAxis)->coefficient.constant();
   std::optional<int64_t> known = linear.coefficient.constant();
   BodyEmitter p = point;
-  Value step = p.emitExpr(linear.coefficient);
+  Value step = p.emitExpr(linear.coefficient), depthStride = p.emitExpr(shape.keyStride);
   unsigned vectors = tile.queryVectors;
   return v.loop(v.i(0), count, rows, maxima, [&](Value t, Values state) {
     Value row = v.min(t, v.sub(count, rows));
@@ -227,14 +236,14 @@ Values BlockEmitter::scoreTiles(Value from, Value count, unsigned rows, Values m
     SmallVector<Value> starts{start};
     for (unsigned r = 1; r < rows && !known; ++r)
       starts.push_back(v.add(start, v.mul(step, r)));
-    Values sums(rows * vectors, v.f(0));
-    sums = v.unrolled(v.i(0), v.i(shape.depth), 4, sums, [&](Value d, unsigned u, Values acc) {
+    Values products(rows * vectors, v.f(0));
+    products = v.unrolled(v.i(0), depth, 4, products, [&](Value d, unsigned u, Values acc) {
       Values q;
       for (unsigned h = 0; h < vectors; ++h)
         q.push_back(v.load(v.at(scratch, scratchAt(d, 0)), v.i(at.packedQ + u * queries + h * v.lanes)));
       for (unsigned r = 0; r < rows; ++r) {
         Value base = v.at(keys, v.add(starts[known ? 0 : r], v.mul(d, depthStride)), shape.kType);
-        Value x = v.splat(v.loadScalar(base, v.i((known ? *known * r : 0) + depthStride * u), shape.kType));
+        Value x = v.splat(v.loadScalar(base, v.add(v.mul(depthStride, u), known ? *known * r : 0), shape.kType));
         for (unsigned h = 0; h < vectors; ++h)
           acc[r * vectors + h] = v.fma(x, q[h], acc[r * vectors + h]);
       }
@@ -242,7 +251,7 @@ Values BlockEmitter::scoreTiles(Value from, Value count, unsigned rows, Values m
     });
     for (unsigned r = 0; r < rows; ++r)
       for (unsigned h = 0; h < vectors; ++h) {
-        Value s = sums[r * vectors + h];
+        Value s = products[r * vectors + h];
         v.store(s, scratch, scratchAt(row, at.scores + r * queries + h * v.lanes));
         if (shape.scale)
           state[h] = v.maxOr(s, state[h]);
@@ -354,12 +363,11 @@ void BlockEmitter::addProducts(Value from, Value count) {
 }
 
 void BlockEmitter::addProductsOf(Value from, Value count, unsigned rows, unsigned vectors) {
-  int64_t group = vectors * v.lanes, grouped = shape.values / group * group;
-  v.loop(v.i(0), v.i(grouped), group, [&](Value column) { productTile(from, count, column, rows, vectors, {}); });
-  for (int64_t column = grouped; column < shape.values; column += v.lanes) {
-    int64_t left = shape.values - column;
-    productTile(from, count, v.i(column), rows, 1, left < v.lanes ? v.firstLanes(unsigned(left)) : Value());
-  }
+  int64_t group = vectors * v.lanes;
+  Value grouped = v.roundDown(values, group), whole = v.roundDown(values, v.lanes);
+  v.loop(v.i(0), grouped, group, [&](Value column) { productTile(from, count, column, rows, vectors, {}); });
+  v.loop(grouped, whole, v.lanes, [&](Value column) { productTile(from, count, column, rows, 1, {}); });
+  v.ifThen(v.less(whole, values), [&] { productTile(from, count, whole, rows, 1, v.firstLanes(v.sub(values, whole))); });
 }
 
 /// sums[query][column ..] = sums * rescale[query] + sum over keys of probability * value.
@@ -369,16 +377,15 @@ void BlockEmitter::productTile(Value from, Value count, Value column, unsigned r
   BodyEmitter p = point;
   Value step = p.emitExpr(linear.coefficient);
   Value start = v.add(offsetAt(shape.v, shape.keyAxis, from, shape.valueAxis), column);
-  int64_t width = (shape.values + v.lanes - 1) / v.lanes * v.lanes;
   v.loop(v.i(0), valid, rows, [&](Value q) {
-    Value place = v.add(v.add(v.mul(q, width), column), at.sums);
-    Values sums;
+    Value place = v.add(v.add(v.mul(q, width), column), sums);
+    Values acc;
     for (unsigned r = 0; r < rows; ++r) {
       Value rescale = v.broadcast(scratch, v.add(q, at.rescale + r));
       for (unsigned c = 0; c < vectors; ++c)
-        sums.push_back(v.mulf(v.load(scratch, v.add(place, r * width + c * v.lanes)), rescale));
+        acc.push_back(v.mulf(v.load(scratch, v.add(v.add(place, v.mul(width, r)), c * v.lanes)), rescale));
     }
-    sums = v.unrolled(v.i(0), count, 4, sums, [&](Value k, unsigned u, Values acc) {
+    acc = v.unrolled(v.i(0), count, 4, acc, [&](Value k, unsigned u, Values acc) {
       Values columns;
       Value row = v.add(start, v.mul(v.add(k, u), step));
       for (unsigned c = 0; c < vectors; ++c)
@@ -393,14 +400,13 @@ void BlockEmitter::productTile(Value from, Value count, Value column, unsigned r
     });
     for (unsigned r = 0; r < rows; ++r)
       for (unsigned c = 0; c < vectors; ++c)
-        v.store(sums[r * vectors + c], scratch, v.add(place, r * width + c * v.lanes));
+        v.store(acc[r * vectors + c], scratch, v.add(v.add(place, v.mul(width, r)), c * v.lanes));
   });
 }
 
 /// Divides by the sum of the probabilities and runs the kernel's epilogue with the value columns in the lanes. A row
 /// without any key has sum 0: 0/0 is the NaN that the definition asks for.
 void BlockEmitter::writeResult() {
-  int64_t width = (shape.values + v.lanes - 1) / v.lanes * v.lanes;
   v.loop(v.i(0), valid, 1, [&](Value q) {
     Value total = v.broadcast(scratch, v.add(q, at.total));
     Value inverse = v.divf(v.f(1), total);
@@ -410,10 +416,10 @@ void BlockEmitter::writeResult() {
     }
     BodyEmitter row = point;
     row.bindAxis(lanes.axis, v.add(first, q));
-    alongRow(v.i(shape.values), [&](Value e, Value mask) {
+    alongRow(values, [&](Value e, Value mask) {
       BodyEmitter p = row;
       p.bindLane(shape.valueAxis, e, v.lanes, mask);
-      Value x = v.load(scratch, v.add(v.add(v.mul(q, width), e), at.sums));
+      Value x = v.load(scratch, v.add(v.add(v.mul(q, width), e), sums));
       p.bindValue(shape.result, v.mulf(x, inverse));
       for (Operation *o : f.info.ops)
         if (auto s = dyn_cast<kernel::StoreOp>(o))

@@ -20,7 +20,7 @@ namespace {
 class RowEmitter {
 public:
   RowEmitter(KernelFunction &f, VectorBuilder &v, const AttentionShape &shape, int64_t keyBlock, const BodyEmitter &point)
-      : f(f), v(v), shape(shape), keyBlock(keyBlock), point(point), scratch(f.scratch), at(shape, keyBlock, v.lanes) {}
+      : f(f), v(v), shape(shape), keyBlock(keyBlock), depth(*shape.depth.constant()), values(*shape.values.constant()), point(point), scratch(f.scratch), at(shape, keyBlock, v.lanes) {}
   void emit();
 
 private:
@@ -48,7 +48,7 @@ private:
   KernelFunction &f;
   VectorBuilder &v;
   const AttentionShape &shape;
-  int64_t keyBlock;
+  int64_t keyBlock, depth, values;
   const BodyEmitter &point;
   Value scratch;
   AttentionRowScratch at;
@@ -58,13 +58,16 @@ private:
 AttentionRowScratch::AttentionRowScratch(const AttentionShape &s, int64_t keyBlock, unsigned lanes) {
   auto padded = [&](int64_t n) { return (n + lanes - 1) / lanes * lanes; };
   query = padded(keyBlock);
-  sums = query + padded(s.depth);
-  end = sums + padded(s.values);
+  sums = query + padded(*s.depth.constant());
+  end = sums + padded(*s.values.constant());
 }
 
+/// Elements of a head that are written out, vector by vector.
+constexpr int64_t mostOfRow = 1024;
+
 bool lathe::cpu::hasAttentionRows(const AttentionShape &s) {
-  auto stride = [](const Expr &e, StringRef axis) { return e.linearIn(axis)->coefficient.constant(); };
-  return stride(s.k, s.depthAxis) == std::optional<int64_t>(1);
+  auto isShort = [](const Expr &elements) { return elements.constant() && *elements.constant() > 0 && *elements.constant() <= mostOfRow; };
+  return s.keyStride.isOne() && isShort(s.depth) && isShort(s.values);
 }
 
 /// Where a key's line begins.
@@ -90,18 +93,20 @@ void RowEmitter::prepare() {
   BodyEmitter p = point;
   p.bindAxis(shape.depthAxis, v.i(0));
   Value from = v.at(refOf(shape.qRef), p.emitExpr(shape.q), shape.qType);
-  int64_t stride = *shape.q.linearIn(shape.depthAxis)->coefficient.constant();
+  bool asItLies = shape.queryStride.isOne();
   Value factor = v.f(shape.scale ? *shape.scale * log2e : 1);
-  for (unsigned d = 0; stride != 1 && d < vectorsOf(shape.depth); ++d)
+  for (unsigned d = 0; !asItLies && d < vectorsOf(depth); ++d)
     v.store(v.f(0), scratch, v.i(at.query + d * v.lanes));
-  if (stride != 1)
-    v.loop(v.i(0), v.i(shape.depth), 1, [&](Value d) { v.storeScalar(v.loadScalar(from, v.mul(d, stride), shape.qType), scratch, v.add(d, at.query)); });
-  for (unsigned d = 0; d < vectorsOf(shape.depth); ++d) {
+  if (!asItLies)
+    v.loop(v.i(0), v.i(depth), 1, [&, stride = p.emitExpr(shape.queryStride)](Value d) {
+      v.storeScalar(v.loadScalar(from, v.mul(d, stride), shape.qType), scratch, v.add(d, at.query));
+    });
+  for (unsigned d = 0; d < vectorsOf(depth); ++d) {
     Value place = v.i(at.query + d * v.lanes);
-    Value q = stride == 1 ? v.loadConverted(from, v.i(d * v.lanes), shape.qType, maskOf(shape.depth, d)) : v.load(scratch, place);
+    Value q = asItLies ? v.loadConverted(from, v.i(d * v.lanes), shape.qType, maskOf(depth, d)) : v.load(scratch, place);
     v.store(v.mulf(q, factor), scratch, place);
   }
-  for (unsigned c = 0; c < vectorsOf(shape.values); ++c)
+  for (unsigned c = 0; c < vectorsOf(values); ++c)
     v.store(v.f(0), scratch, v.i(at.sums + c * v.lanes));
 }
 
@@ -124,9 +129,9 @@ Value RowEmitter::rawScores(Value from, Value count) {
     starts.push_back(lineOf(shape.k, shape.depthAxis, v.add(from, v.min(v.i(r), last))));
   for (unsigned r = 0; r < v.lanes; ++r) {
     Value sum;
-    for (unsigned d = 0; d < vectorsOf(shape.depth); ++d) {
+    for (unsigned d = 0; d < vectorsOf(depth); ++d) {
       Value q = v.load(scratch, v.i(at.query + d * v.lanes));
-      Value k = v.loadConverted(keys, v.add(starts[r], d * v.lanes), shape.kType, maskOf(shape.depth, d));
+      Value k = v.loadConverted(keys, v.add(starts[r], d * v.lanes), shape.kType, maskOf(depth, d));
       sum = sum ? v.fma(k, q, sum) : v.mulf(k, q);
     }
     sums.push_back(sum);
@@ -172,9 +177,9 @@ RowEmitter::State RowEmitter::block(Value from, Value count, State before) {
 
 /// Some columns of all keys at a time, in two sums each, so that one product does not wait for the last.
 void RowEmitter::addValues(Value from, Value count, Value rescale) {
-  unsigned all = vectorsOf(shape.values), together = f.isa.registers >= 32 ? 8 : 4;
+  unsigned all = vectorsOf(values), together = f.isa.registers >= 32 ? 8 : 4;
   BodyEmitter p = point;
-  Value values = refOf(shape.vRef), step = p.emitExpr(shape.v.linearIn(shape.keyAxis)->coefficient), start = lineOf(shape.v, shape.valueAxis, from);
+  Value lines = refOf(shape.vRef), step = p.emitExpr(shape.v.linearIn(shape.keyAxis)->coefficient), start = lineOf(shape.v, shape.valueAxis, from);
   for (unsigned first = 0; first < all; first += together) {
     unsigned width = std::min(together, all - first);
     Values sums;
@@ -184,7 +189,7 @@ void RowEmitter::addValues(Value from, Value count, Value rescale) {
     sums = v.unrolled(v.i(0), count, 4, sums, [&](Value k, unsigned u, Values acc) {
       Value weight = v.broadcast(scratch, v.add(k, u)), row = v.add(start, v.mul(v.add(k, u), step));
       for (unsigned c = 0; c < width; ++c) {
-        Value x = v.loadConverted(values, v.add(row, (first + c) * v.lanes), shape.vType, maskOf(shape.values, first + c));
+        Value x = v.loadConverted(lines, v.add(row, (first + c) * v.lanes), shape.vType, maskOf(values, first + c));
         Value &sum = acc[u % 2 * width + c];
         sum = v.fma(weight, x, sum);
       }
@@ -202,9 +207,9 @@ void RowEmitter::writeResult(Value total) {
     Value none = v.b.create<arith::CmpFOp>(v.loc, arith::CmpFPredicate::OEQ, total, v.f(0));
     inverse = v.b.create<arith::SelectOp>(v.loc, none, v.f(0), inverse);
   }
-  for (unsigned c = 0; c < vectorsOf(shape.values); ++c) {
+  for (unsigned c = 0; c < vectorsOf(values); ++c) {
     BodyEmitter p = point;
-    p.bindLane(shape.valueAxis, v.i(c * v.lanes), v.lanes, maskOf(shape.values, c));
+    p.bindLane(shape.valueAxis, v.i(c * v.lanes), v.lanes, maskOf(values, c));
     p.bindValue(shape.result, v.mulf(v.load(scratch, v.i(at.sums + c * v.lanes)), inverse));
     for (Operation *o : f.info.ops)
       if (auto s = dyn_cast<kernel::StoreOp>(o))

@@ -67,9 +67,6 @@ static void findLoads(AttentionShape &s, const BodyInfo &info) {
   }
 }
 
-/// Elements of a head whose packed queries and sums a thread's scratch memory has room for.
-constexpr int64_t mostOfHead = 1024;
-
 static bool isOperandType(Type t) { return t.isF32() || t.isBF16() || t.isF16(); }
 
 std::optional<AttentionShape> AttentionShape::of(const BodyInfo &info) {
@@ -104,19 +101,13 @@ std::optional<AttentionShape> AttentionShape::of(const BodyInfo &info) {
   if (roles->sharedAxis)
     s.sharedAxis = info.axes[*roles->sharedAxis];
   s.sharing = roles->sharing;
-  std::optional<int64_t> depth = roles->depths.constant(), values = roles->values.constant();
-  if (!depth || !values || *depth < 1 || *values < 1 || *depth > mostOfHead || *values > mostOfHead)
+  s.depth = roles->depths;
+  s.values = roles->values;
+  std::optional<Expr::Linear> query = s.q.linearIn(s.depthAxis), key = s.k.linearIn(s.depthAxis), value = s.v.linearIn(s.valueAxis);
+  if (!query || !key || !value || !value->coefficient.isOne() || !s.k.linearIn(s.keyAxis) || !s.v.linearIn(s.keyAxis))
     return std::nullopt;
-  s.depth = *depth;
-  s.values = *values;
-
-  auto stride = [](const Expr &e, StringRef axis) -> std::optional<int64_t> {
-    std::optional<Expr::Linear> linear = e.linearIn(axis);
-    return linear ? linear->coefficient.constant() : std::nullopt;
-  };
-  if (!stride(s.q, s.depthAxis) || !stride(s.k, s.depthAxis) || stride(s.v, s.valueAxis) != std::optional<int64_t>(1) ||
-      !s.k.linearIn(s.keyAxis) || !s.v.linearIn(s.keyAxis))
-    return std::nullopt;
+  s.queryStride = query->coefficient;
+  s.keyStride = key->coefficient;
 
   Block &region = op.getScore().front();
   s.score = region.getArgument(0);
