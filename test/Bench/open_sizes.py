@@ -84,7 +84,10 @@ def measure(lathe, target, name, seconds, processes):
             return paths, None, [], ()
         spawned = multiprocessing.get_context('spawn')
         with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawned, max_tasks_per_child=1) as pool:
-            told = [pool.submit(turns_of, paths, inputs, seconds / processes, i % 2).result() for i in range(processes)]
+            try:
+                told = [pool.submit(turns_of, paths, inputs, seconds / processes, i % 2).result() for i in range(processes)]
+            except ValueError as refused:  # a result whose size a run finds out
+                return str(refused), None, [], ()
     ratios = [[open / fixed for open, fixed in turns] for _, turns in told]
     times = [statistics.median(t[i] for _, turns in told for t in turns) for i in (0, 1)]
     return told[0][0], statistics.median(sum(ratios, [])), sorted(map(statistics.median, ratios)), times

@@ -2,72 +2,12 @@
 
 #include "Families.h"
 #include "lathe/Dialect/Lathe/Scatter.h"
+#include "lathe/Dialect/Lathe/SortedSearch.h"
 #include <cmath>
 
 using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
-
-/// Whether an element of a sorted list lies before the value (not behind it, on the right side). Every element lies before a NaN.
-static Value liesBefore(OpContext &c, Value element, Value v, bool right) {
-  Value below = c.g.compare(right ? CompareKind::LE : CompareKind::LT, element, v);
-  return llvm::isa<mlir::FloatType>(elementOf(v)) ? c.g.binary<OrOp>(below, c.g.compare(CompareKind::NE, v, v)) : below;
-}
-
-/// Each value beside each element of its row: for short lists.
-static Value countBefore(OpContext &c, Value sorted, Value values, bool right) {
-  int64_t last = typeOf(values).getRank();
-  Dims dims = dimsOf(values);
-  dims.push_back(dimsOf(sorted).back());
-  Value v = c.g.broadcastTo(c.g.unsqueeze(values, {last}), dims), s = sorted;
-  if (typeOf(sorted).getRank() > 1)
-    s = c.g.unsqueeze(sorted, {typeOf(sorted).getRank() - 1});
-  Value before = liesBefore(c, c.g.broadcastTo(s, dims), v, right);
-  return c.g.reduce(ReduceKind::Sum, c.g.cast(before, c.g.b.getI64Type()), {last}, false);
-}
-
-/// Where the row of each value begins among all elements of the sorted rows.
-static Value beginsOfRows(OpContext &c, Value sorted, llvm::ArrayRef<Expr> dims) {
-  Value begin;
-  Expr step(1);
-  for (size_t d = dims.size(); d-- > 0; step = c.g.facts.simplify(step * dimsOf(sorted)[d])) {
-    if (d + 1 == dims.size())
-      continue;
-    Value at = c.g.mul(c.g.iota(dims, d, c.g.b.getI64Type()), c.g.broadcastTo(c.g.size(step), dims));
-    begin = begin ? c.g.add(begin, at) : at;
-  }
-  return begin;
-}
-
-/// How many of the sorted elements of its row lie before each value: the place grows by powers of two, from the largest on, while the element
-/// in front of it still does.
-static Value placeIn(OpContext &c, Value sorted, Value values, bool right) {
-  constexpr int64_t shortList = 16, longest = int64_t(1) << 40; // more do not fit into memory
-  Expr count = dimsOf(sorted).back();
-  if (count.constant().value_or(longest) <= shortList)
-    return countBefore(c, sorted, values, right);
-  int64_t row = typeOf(sorted).getRank() - 1;
-  if (!c.g.facts.provablyLessEqual(Expr(1), count)) { // something to look at
-    Dims one = dimsOf(sorted);
-    one.back() = Expr(1);
-    sorted = c.g.concat({sorted, c.g.splat(0, one, elementOf(sorted))}, row);
-  }
-  Type i64 = c.g.b.getI64Type();
-  Dims dims = dimsOf(values);
-  Value end = c.g.broadcastTo(c.g.size(count), dims), place = c.g.splat(0, dims, i64), begin = row ? beginsOfRows(c, sorted, dims) : Value();
-  Value flat = c.g.reshape(sorted, {c.g.facts.simplify(shape::product(dimsOf(sorted)))});
-  int64_t step = 1;
-  while (step <= count.constant().value_or(longest) / 2)
-    step *= 2;
-  for (; step; step /= 2) {
-    Value next = c.g.binary<AddOp>(place, double(step));
-    Value at = c.g.binary<MaxOp>(c.g.binary<SubOp>(c.g.binary<MinOp>(next, end), 1), 0);
-    Value element = c.g.gather(flat, begin ? c.g.add(at, begin) : at, 0);
-    Value goesOn = c.g.binary<AndOp>(c.g.compare(CompareKind::LE, next, end), liesBefore(c, element, values, right));
-    place = c.g.select(goesOn, next, place);
-  }
-  return place;
-}
 
 static llvm::Error search(OpContext &c, const char *list, Operand values) {
   Value sorted = c.tensor(list);
@@ -83,7 +23,7 @@ static llvm::Error search(OpContext &c, const char *list, Operand values) {
   if (Value order = c.tensor("sorter"))
     sorted = c.g.takeAlong(sorted, order, typeOf(sorted).getRank() - 1);
   std::string side = c.text("side");
-  return c.give(c.g.cast(placeIn(c, sorted, v, c.flag("right") || side == "right"), c.resultElement()));
+  return c.give(c.g.cast(placeInSorted(c.g, sorted, v, c.flag("right") || side == "right"), c.resultElement()));
 }
 
 static llvm::Error searchSorted(OpContext &c) { return search(c, "sorted_sequence", c.operand("self")); }
@@ -137,7 +77,7 @@ static llvm::Error isIn(OpContext &c) {
     hit = c.g.reduce(ReduceKind::Or, each, {last}, false);
   } else {
     list = c.g.concat({c.g.takeAlong(list, c.g.sort(list, 0, false, count), 0), c.g.splat(0, {Expr(1)}, common)}, 0);
-    Value end = c.g.broadcastTo(c.g.size(count), dims), place = placeIn(c, c.g.slice(list, 0, Expr(0), count), x, false);
+    Value end = c.g.broadcastTo(c.g.size(count), dims), place = placeInSorted(c.g, c.g.slice(list, 0, Expr(0), count), x, false);
     hit = c.g.binary<AndOp>(c.g.compare(CompareKind::LT, place, end), c.g.compare(CompareKind::EQ, c.g.gather(list, place, 0), x));
   }
   return c.give(c.flag("invert") ? c.g.unary<NotOp>(hit) : hit);

@@ -1,6 +1,8 @@
 //===- Tables.cpp - ai.onnx.ml: features and labels ------------------------===//
 
-#include "Node.h"
+#include "Dictionary.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
+#include "mlir/IR/Matchers.h"
 #include <limits>
 
 using namespace lathe;
@@ -113,11 +115,13 @@ void linearRegressor(Node &n) {
 // Labels
 //===----------------------------------------------------------------------===//
 
-/// The keys or values of the encoder as a vector; null where they are strings or missing.
+/// The keys or values of the encoder as a constant vector.
 static Value labels(Node &n, const std::string &what) {
   if (const TensorProto *t = n.tensor(what + "_tensor")) {
     Value v = n.constant(*t);
-    return n.reshape(v, {n.simplify(shape::product(n.dims(v)))});
+    if (n.rank(v) != 1)
+      failWrong("attribute '{0}_tensor' is {1}, expected rank 1", what, describe(v.getType()));
+    return v;
   }
   if (n.hasAttribute(what + "_int64s"))
     return n.g.integers(n.integers(what + "_int64s"));
@@ -126,13 +130,21 @@ static Value labels(Node &n, const std::string &what) {
   failUnsupported("{0} that are strings", what);
 }
 
-/// Every element is compared with all keys; the first equal one says which value it becomes.
+/// Where each element stands among the encoder's keys.
+static Value placeAmongKeys(Node &n, Value x, Value keys) {
+  mlir::ElementsAttr attr;
+  std::optional<ir::ConstantTensor> known = matchPattern(keys, mlir::m_Constant(&attr)) ? ir::readConstant(attr) : std::nullopt;
+  if (!known)
+    failUnsupported("keys of type {0}", describe(keys.getType()));
+  return known->isFloat() ? placeAmong(n, x, llvm::ArrayRef<double>(known->floats)) : placeAmong(n, x, llvm::ArrayRef<int64_t>(known->ints));
+}
+
 void labelEncoder(Node &n) {
   Value x = n.in(0), keys = labels(n, "keys"), values = labels(n, "values");
   n.requireSameElement({x, keys});
   Expr count = n.dim(keys, 0);
   n.requireEqual(n.dim(values, 0), count, "the keys and the values");
-  Type to = n.element(values), i64 = n.g.b.getI64Type();
+  Type to = n.element(values);
   Value otherwise = llvm::isa<mlir::FloatType>(to) ? n.g.scalar(n.real("default_float", 0), to)
                                                    : n.constantInteger(n.integer("default_int64", -1), to);
   if (const TensorProto *t = n.tensor("default_tensor")) {
@@ -140,18 +152,8 @@ void labelEncoder(Node &n) {
     n.requireSameElement({values, otherwise});
     otherwise = n.reshape(otherwise, {});
   }
-  Dims dims = n.dims(x), wide = dims;
-  wide.push_back(count);
-  Value each = n.g.broadcastTo(n.g.unsqueeze(x, {n.rank(x)}), wide), all = n.g.broadcastTo(keys, wide);
-  Value hit = n.g.compare(CompareKind::EQ, each, all);
-  if (n.isFloat(x)) { // NaN is a key like any other
-    Value both = n.g.binary<ir::AndOp>(n.g.compare(CompareKind::NE, each, each), n.g.compare(CompareKind::NE, all, all));
-    hit = n.g.binary<ir::OrOp>(hit, both);
-  }
-  Value place = n.g.select(hit, n.g.iota(wide, n.rank(x), i64), n.g.broadcastTo(n.g.size(count), wide));
-  Value first = n.g.reduce(ReduceKind::Min, place, {n.rank(x)}, false);
-  Value none = n.g.compare(CompareKind::EQ, first, n.g.broadcastTo(n.g.size(count), dims));
-  n.out(n.g.select(none, n.g.broadcastTo(otherwise, dims), n.g.gather(values, first, 0)));
+  Value place = placeAmongKeys(n, x, keys);
+  n.out(n.g.gather(n.g.concat({values, n.reshape(otherwise, {Expr(1)})}, 0), place, 0));
 }
 
 } // namespace lathe::onnx

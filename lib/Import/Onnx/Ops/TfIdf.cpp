@@ -1,14 +1,15 @@
 //===- TfIdf.cpp - Counts of n-grams ---------------------------------------===//
 //
-// All windows of a length and a distance are compared with all n-grams of that length at once; a product with a matrix of
-// zeros and ones brings the counts to their places in the result.
+// The pool is a tree of prefixes. Each item of a row becomes its number among the pool's items; a window goes down the tree item by item, each time
+// by looking its place and the next item up among the pairs that continue there; where it ends says to which of the result's columns it adds one.
+// The work grows with the windows and the logarithm of the pool.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Node.h"
+#include "Dictionary.h"
+#include "lathe/Dialect/Lathe/Scatter.h"
 
 using namespace lathe;
-using ir::ReduceKind;
 using llvm::SmallVector;
 
 namespace lathe::onnx {
@@ -23,15 +24,19 @@ public:
 private:
   void readAttributes();
   void countGrams(int64_t length, llvm::ArrayRef<int64_t> grams, llvm::ArrayRef<int64_t> columns);
-  Value matches(int64_t length, int64_t distance, llvm::ArrayRef<int64_t> grams);
+  void addPlaces(Value ends, llvm::ArrayRef<SmallVector<int64_t>> columnsOf);
+  Value walk(int64_t length, int64_t distance, llvm::ArrayRef<SmallVector<int64_t>> levels);
+  Value counted();
   Value weighted(Value counts);
 
   Node &n;
   std::string mode;
   SmallVector<int64_t> pool, starts, indexes;
-  int64_t shortest = 1, longest = 1, skips = 0, width = 0, items = 0;
-  Value x;      ///< [rows, items] of i64
-  Value counts; ///< [rows, width]
+  int64_t shortest = 1, longest = 1, skips = 0, width = 0;
+  Expr rows, items;
+  std::map<int64_t, int64_t> numbers;  ///< of the pool's items
+  Value x;                             ///< [rows, items], each item's number, one more than the last where the pool has none
+  SmallVector<Value> places;           ///< [rows, windows] each: columns to add one to, the width for none
 };
 
 void TfIdf::readAttributes() {
@@ -61,36 +66,64 @@ void TfIdf::readAttributes() {
   }
 }
 
-/// How often each n-gram occurs with the distance between its items, [rows, grams]; null where the rows are too short.
-Value TfIdf::matches(int64_t length, int64_t distance, llvm::ArrayRef<int64_t> grams) {
-  int64_t windows = items - (length - 1) * distance, count = grams.size() / length;
-  if (windows < 1)
+/// Down the tree of all n-grams of a length: level i has the pairs of a place and an item that its places are, as numbers.
+Value TfIdf::walk(int64_t length, int64_t distance, llvm::ArrayRef<SmallVector<int64_t>> levels) {
+  Expr windows = n.simplify(Expr::max(items - Expr((length - 1) * distance), Expr(0)));
+  if (windows.isZero())
     return {};
-  Dims cube{n.dim(x, 0), Expr(windows), Expr(count)};
-  Value all;
+  Value place;
   for (int64_t j = 0; j < length; ++j) {
-    SmallVector<int64_t> item;
-    for (int64_t i = 0; i < count; ++i)
-      item.push_back(grams[i * length + j]);
-    Value here = n.g.broadcastTo(n.g.unsqueeze(n.g.slice(x, 1, Expr(j * distance), Expr(windows)), {2}), cube);
-    Value same = n.g.compare(ir::CompareKind::EQ, here, n.g.broadcastTo(n.g.integers(item), cube));
-    all = all ? n.g.binary<ir::AndOp>(all, same) : same;
+    Value key = n.g.slice(x, 1, Expr(j * distance), windows);
+    if (place)
+      key = n.g.add(n.g.binary<ir::MulOp>(place, double(numbers.size() + 1)), key);
+    place = placeAmong(n, key, levels[j]);
   }
-  return n.g.reduce(ReduceKind::Sum, n.g.cast(all, n.g.b.getF32Type()), {1}, false);
+  return place;
+}
+
+/// `columnsOf`: of each place at the tree's end.
+void TfIdf::addPlaces(Value ends, llvm::ArrayRef<SmallVector<int64_t>> columnsOf) {
+  size_t most = 0;
+  for (const SmallVector<int64_t> &columns : columnsOf)
+    most = std::max(most, columns.size());
+  for (size_t round = 0; round < most; ++round) {
+    SmallVector<int64_t> table;
+    for (const SmallVector<int64_t> &columns : columnsOf)
+      table.push_back(round < columns.size() ? columns[round] : width);
+    table.push_back(width);
+    places.push_back(n.g.gather(n.g.integers(table), ends, 0));
+  }
 }
 
 void TfIdf::countGrams(int64_t length, llvm::ArrayRef<int64_t> grams, llvm::ArrayRef<int64_t> columns) {
-  Value sum;
+  SmallVector<SmallVector<int64_t>> levels(length), columnsOf;
+  std::vector<std::map<int64_t, int64_t>> known(length);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    int64_t place = 0;
+    for (int64_t j = 0; j < length; ++j) {
+      int64_t key = (j ? place * int64_t(numbers.size() + 1) : 0) + numbers[grams[i * length + j]];
+      auto [at, added] = known[j].try_emplace(key, levels[j].size());
+      if (added)
+        levels[j].push_back(key);
+      place = at->second;
+    }
+    columnsOf.resize(levels.back().size());
+    columnsOf[place].push_back(columns[i]);
+  }
   for (int64_t distance = 1; distance <= (length == 1 ? 1 : skips + 1); ++distance)
-    if (Value m = matches(length, distance, grams))
-      sum = sum ? n.g.add(sum, m) : m;
-  if (!sum)
-    return;
-  Dims places{Expr(int64_t(columns.size())), Expr(width)};
-  Value column = n.g.broadcastTo(n.g.unsqueeze(n.g.integers(columns), {1}), places);
-  Value toPlaces = n.g.compare(ir::CompareKind::EQ, column, n.g.iota(places, 1, n.g.b.getI64Type()));
-  Value placed = n.g.contract(sum, n.g.cast(toPlaces, n.element(sum)), {}, {}, {1}, {0});
-  counts = n.g.add(counts, placed);
+    if (Value ends = walk(length, distance, levels))
+      addPlaces(ends, columnsOf);
+}
+
+/// [rows, width]; a column behind them takes what is no n-gram.
+Value TfIdf::counted() {
+  Type f32 = n.g.b.getF32Type();
+  if (places.empty())
+    return n.g.splat(0, {rows, Expr(width)}, f32);
+  Value at = places.size() == 1 ? places.front() : n.g.concat(places, 1);
+  Value counts = n.g.splat(0, {rows, Expr(width + 1)}, f32);
+  counts = ir::scatterAlong(n.g, ir::ScatterKind::Add, counts, at, n.g.splat(1, n.dims(at), f32), 1);
+  return n.g.slice(counts, 1, Expr(0), Expr(width));
 }
 
 Value TfIdf::weighted(Value y) {
@@ -118,12 +151,13 @@ void TfIdf::build() {
   if (n.rank(input) > 2)
     failWrong("operand {0} must have rank 0, 1 or 2", describe(input.getType()));
   Dims dims = n.dims(input);
-  Expr rows = dims.size() == 2 ? dims[0] : Expr(1), length = dims.empty() ? Expr(1) : n.simplify(dims.back());
-  if (!length.constant())
-    failUnsupported("rows of the symbolic length {0}", length.str());
-  items = *length.constant();
-  x = n.g.cast(n.reshape(input, {rows, length}), n.g.b.getI64Type());
-  counts = n.g.splat(0, {rows, Expr(width)}, n.g.b.getF32Type());
+  rows = dims.size() == 2 ? dims[0] : Expr(1);
+  items = dims.empty() ? Expr(1) : n.simplify(dims.back());
+  SmallVector<int64_t> distinct;
+  for (int64_t item : pool)
+    if (numbers.try_emplace(item, distinct.size()).second)
+      distinct.push_back(item);
+  x = placeAmong(n, n.g.cast(n.reshape(input, {rows, items}), n.g.b.getI64Type()), distinct);
   size_t gram = 0;
   for (size_t i = 0; i < starts.size(); ++i) {
     int64_t end = i + 1 < starts.size() ? starts[i + 1] : int64_t(pool.size()), size = i + 1;
@@ -137,7 +171,7 @@ void TfIdf::build() {
   Dims out{Expr(width)};
   if (dims.size() == 2)
     out.insert(out.begin(), dims[0]);
-  n.out(n.reshape(weighted(counts), out));
+  n.out(n.reshape(weighted(counted()), out));
 }
 
 } // namespace
