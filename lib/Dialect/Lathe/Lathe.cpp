@@ -126,6 +126,18 @@ static void learnEqual(shape::Facts &facts, const Expr &left, const Expr &right,
   facts.addEquality(left, right);
 }
 
+/// The largest of several sizes, as a broadcast has it, is none smaller than any of them.
+static void learnLargest(shape::Facts &facts, const Expr &size, const Expr &value) {
+  std::vector<Expr::Term> terms = value.terms();
+  if (terms.size() != 1 || terms[0].coefficient != 1 || terms[0].atoms.size() != 1 || terms[0].atoms[0].kind != shape::Atom::Kind::Max)
+    return;
+  for (const Expr &part : terms[0].atoms[0].operands)
+    if (part.hasOpaque())
+      learnLargest(facts, size, part);
+    else
+      facts.addLessEqual(part, size);
+}
+
 /// Symbols, and the relations that `holds` accepts.
 static shape::Facts factsFrom(ModuleOp module, llvm::function_ref<bool(RelationOp, const Expr &, const Expr &)> holds) {
   shape::Facts facts;
@@ -147,9 +159,15 @@ static shape::Facts factsFrom(ModuleOp module, llvm::function_ref<bool(RelationO
       shape::learnOrder(facts, left - right);
   }
   // Quotients have their names and ranges from the relations; what else is computed has the range that is written.
-  for (SymbolOp s : module.getOps<SymbolOp>())
-    if (s.getDefinition() && int64_t(s.getMax()) >= 0)
+  std::set<std::string> late = lateSymbols(module);
+  for (SymbolOp s : module.getOps<SymbolOp>()) {
+    if (!s.getDefinition())
+      continue;
+    if (int64_t(s.getMax()) >= 0 || int64_t(s.getMin()) > 0)
       declare(s, facts);
+    if (!late.count(s.getName().str()))
+      learnLargest(facts, Expr::symbol(s.getName()), Expr::parsed(*s.getDefinition()));
+  }
   return facts;
 }
 

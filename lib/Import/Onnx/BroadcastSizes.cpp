@@ -135,7 +135,7 @@ Expr SizeModel::broadcastSize(const std::string &name, const Expr &a, const Expr
     if (!known.provablyLessEqual(Expr(1), part))
       any = any * Expr::min(Expr(1), part);
   }
-  Expr size = define(name, known.simplify(most) * any, std::nullopt);
+  Expr size = define(name, known.simplify(most) * any, std::nullopt, any.isOne() ? 1 : 0);
   if (std::optional<std::string> symbol = size.asSymbol())
     broadcasts[*symbol] = parts;
   return size;

@@ -304,7 +304,7 @@ void SizeModel::declare(const std::string &name) {
       known.setLate(name);
   }
   for (const Definition &d : definition(name)) {
-    known.setRange(name, {0, d.max});
+    known.setRange(name, {d.min, d.max});
     if (d.late)
       known.setLate(name);
   }
@@ -397,7 +397,7 @@ ArrayRef<SizeModel::Definition> SizeModel::definition(const std::string &name) c
   return it == definedAt.end() ? ArrayRef<Definition>() : ArrayRef<Definition>(definitions[it->second]);
 }
 
-Expr SizeModel::define(const std::string &name, const Expr &value, std::optional<int64_t> max) {
+Expr SizeModel::define(const std::string &name, const Expr &value, std::optional<int64_t> max, int64_t min) {
   if (!value.hasOpaque())
     if (value.constant() || value.asSymbol())
       return value;
@@ -405,7 +405,7 @@ Expr SizeModel::define(const std::string &name, const Expr &value, std::optional
   std::string free = ownSize(name);
   for (unsigned &next = nextNumber.try_emplace(name, 2).first->second; !definedAt.try_emplace(free, definitions.size()).second; ++next)
     free = ownSize(name + "#" + std::to_string(next));
-  definitions.push_back({free, value, max, fromElement, late});
+  definitions.push_back({free, value, max, fromElement, late, min});
   computed.insert(free);
   declare(free);
   if (isIsolated())
@@ -503,7 +503,7 @@ void SizeModel::emit(OpBuilder &b, Location loc) const {
   }
   for (const Definition &d : derived)
     if (declared.count(d.name))
-      b.create<ir::SymbolOp>(loc, d.name, 0, d.max.value_or(-1), ArrayRef<int64_t>(), b.getStringAttr(d.value.str()),
+      b.create<ir::SymbolOp>(loc, d.name, d.min, d.max.value_or(-1), ArrayRef<int64_t>(), b.getStringAttr(d.value.str()),
                              DenseI64ArrayAttr());
   for (const auto *list : {&checks, &relations}) // checks first: their texts are plainer
     for (const Relation &r : *list)

@@ -55,9 +55,9 @@ public:
   bool restrict(const shape::Expr &e, std::optional<int64_t> min, std::optional<int64_t> max, const std::string &says);
   /// left KIND right (eq, le, ne), checked by the artifact, of which nothing is concluded.
   void require(const shape::Expr &left, const char *kind, const shape::Expr &right, const std::string &says);
-  /// A name for a value >= 0 that is no polynomial, so that sizes stay readable. The name is the same whenever the same node
+  /// A name for a value of at least `min` >= 0 that is no polynomial, so that sizes stay readable. The name is the same whenever the same node
   /// is imported again.
-  shape::Expr define(const std::string &name, const shape::Expr &value, std::optional<int64_t> max);
+  shape::Expr define(const std::string &name, const shape::Expr &value, std::optional<int64_t> max, int64_t min = 0);
   /// The same; a value that has a name already keeps it.
   shape::Expr defineOnce(const std::string &name, const shape::Expr &value);
   /// Whether an element, or what was defined of one, occurs.
@@ -131,6 +131,7 @@ private:
     shape::Expr value;
     std::optional<int64_t> max;
     bool fromElement, late;
+    int64_t min = 0;
   };
   Symbol *find(const std::string &name);
   /// The one of this name, if there is one.
