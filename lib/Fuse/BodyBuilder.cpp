@@ -261,8 +261,10 @@ Value BodyBuilder::gather(ir::GatherOp op, const Dims &indices, Value predicate)
   Dims at(indices.begin() + axis, indices.begin() + axis + rank), mine(indices.begin(), indices.begin() + axis);
   Expr size = ir::dimsOf(op.getX())[axis];
   std::optional<Expr> place = exprOf(op.getIndices(), at); // of frames of a signal, for one
-  bool isInside = place && facts.provablyLessEqual(Expr(0), *place) && facts.provablyLess(*place, size);
-  mine.push_back(isInside ? *place : indirect(emit(op.getIndices(), at, predicate), size));
+  bool isFromStart = place && facts.provablyLessEqual(Expr(0), *place);
+  if (isFromStart && !facts.provablyLess(*place, size))
+    place = facts.simplify(Expr::max(Expr::min(*place, size - Expr(1)), Expr(0)));
+  mine.push_back(isFromStart ? *place : indirect(emit(op.getIndices(), at, predicate), size));
   mine.append(indices.begin() + axis + rank, indices.end());
   return emit(op.getX(), mine, predicate);
 }

@@ -161,14 +161,32 @@ bool Domain::delinearize(ArrayRef<shape::DimGroup> groups, ArrayRef<Expr> from, 
   return true;
 }
 
-/// The least value that a size has.
+/// Whether the size grows with each of its symbols, none of which is negative.
+static bool growsWithSymbols(const Expr &size) {
+  return llvm::all_of(size.terms(), [](const Expr::Term &t) {
+    return t.atoms.empty() || (t.coefficient > 0 && llvm::all_of(t.atoms, [](const shape::Atom &a) {
+      using Kind = shape::Atom::Kind;
+      if (a.kind == Kind::Symbol)
+        return true;
+      if (a.kind == Kind::Max || a.kind == Kind::Min)
+        return llvm::all_of(a.operands, growsWithSymbols);
+      return a.kind == Kind::FloorDiv && a.operands[1].constant().value_or(0) > 0 && growsWithSymbols(a.operands[0]);
+    }));
+  });
+}
+
+/// The least value that a size has, as far as its symbols' ranges say; 0 where they don't.
 static int64_t leastOf(const Expr &size, ModuleOp module) {
   if (std::optional<int64_t> c = size.constant())
     return *c;
+  if (!growsWithSymbols(size))
+    return 0;
+  std::set<std::string> symbols = size.symbols();
+  std::map<std::string, int64_t> least;
   for (ir::SymbolOp s : module.getOps<ir::SymbolOp>())
-    if (s.getName() == size.asSymbol().value_or(""))
-      return s.getMin();
-  return 0;
+    if (symbols.count(s.getName().str()) && int64_t(s.getMin()) >= 0)
+      least[s.getName().str()] = s.getMin();
+  return least.size() == symbols.size() ? std::max<int64_t>(size.evaluate(least).value_or(0), 0) : 0;
 }
 
 /// x at min(i, n - 1) along one dimension, of n >= 1 places: where a run may have one place that stands for all.

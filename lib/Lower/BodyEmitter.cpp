@@ -3,7 +3,6 @@
 #include "lathe/Lower/BodyEmitter.h"
 #include "lathe/Lower/ExpandMath.h"
 #include "lathe/Lower/FusedMultiplyAdd.h"
-#include "lathe/Lower/LaneRuns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -294,17 +293,6 @@ Value BodyEmitter::emitLoad(kernel::LoadOp op) {
   return boolean ? fromMemory(c.b, c.loc, v) : v;
 }
 
-Value BodyEmitter::emitLoadAt(kernel::LoadOp op, Type memory, Value fill, Value active) {
-  LaneRun run = width > 1 && context->hooks.asksAllLanes() ? laneRun(context->info, op, laneAxis) : LaneRun::None;
-  if (run == LaneRun::None)
-    return emitGather(op, memory, fill, active);
-  std::optional<int64_t> repeats = repeatsAlong(context->info.exprOf(op), context->info.axes[laneAxis]);
-  bool isWhole = repeats && *repeats > 1 && (width % *repeats == 0 || *repeats % width == 0);
-  if (isWhole && (!active || (active == mask && *repeats < width)))
-    return emitRepeated(op, *repeats, memory, fill ? splat(fill) : fill, active);
-  return emitRun(op, run == LaneRun::Rising, memory, fill ? splat(fill) : fill, active ? splat(active) : active);
-}
-
 Value BodyEmitter::emitGather(kernel::LoadOp op, Type memory, Value fill, Value active) {
   Context &c = *context;
   Address a = addressOf(op, op.getRef(), op.getIndices());
@@ -348,56 +336,6 @@ Value BodyEmitter::emitEither(Value condition, Type type, llvm::function_ref<Val
   c.b.setInsertionPointToStart(branch.elseBlock());
   c.b.create<scf::YieldOp>(c.loc, otherwise());
   return branch.getResult(0);
-}
-
-/// An access's offset where its lane axis has this value, in all lanes.
-Value BodyEmitter::offsetAt(Operation *op, ValueRange indices, Value lane) {
-  std::swap(axisValues[laneAxis], lane);
-  Value offset = exprWith(context->info.exprOf(op), indices);
-  std::swap(axisValues[laneAxis], lane);
-  return offset;
-}
-
-/// The first and the last lane say whether elements lie side by side, or are one.
-Value BodyEmitter::emitRun(kernel::LoadOp op, bool rises, Type memory, Value fill, Value active) {
-  Context &c = *context;
-  SmallVector<Value> indices = valuesOf(op.getIndices());
-  Value begin = axisValues[laneAxis], steps = constantI64(c.b, c.loc, width - 1);
-  if (mask) // lanes beyond the axis's end do not count
-    steps = c.b.create<arith::MinSIOp>(c.loc, steps, c.b.create<arith::SubIOp>(c.loc, exprWith(c.info.extents[laneAxis] - Expr(1), {}), begin));
-  Value first = offsetAt(op, indices, begin), last = offsetAt(op, indices, c.b.create<arith::AddIOp>(c.loc, begin, steps));
-  Value moved = c.b.create<arith::SubIOp>(c.loc, last, first);
-  Value ref = c.refs[cast<BlockArgument>(op.getRef()).getArgNumber()];
-  Value pointer = c.b.create<LLVM::GEPOp>(c.loc, ref.getType(), memory, ref, ValueRange{first}, /*inbounds=*/true);
-  Type lanes = laneType(memory);
-  auto equal = [&](Value x, Value y) -> Value { return c.b.create<arith::CmpIOp>(c.loc, arith::CmpIPredicate::eq, x, y); };
-  auto gathered = [&] { return emitGather(op, memory, fill, active); };
-  return emitEither(
-      equal(moved, steps), lanes, [&] { return c.hooks.load(c.b, c.loc, {op, pointer, lanes, active}, fill); },
-      [&]() -> Value {
-        if (!rises || op.getPredicate()) // the first lane may not be one that is read
-          return gathered();
-        auto one = [&] { return splat(c.hooks.load(c.b, c.loc, {op, pointer, memory, {}}, {})); };
-        return emitEither(equal(moved, constantI64(c.b, c.loc, 0)), lanes, one, gathered);
-      });
-}
-
-/// Elements that stand in so many places in turn: where the first lane is the first of these, the vector's elements are known.
-Value BodyEmitter::emitRepeated(kernel::LoadOp op, int64_t repeats, Type memory, Value fill, Value active) {
-  Context &c = *context;
-  Value begin = axisValues[laneAxis], period = constantI64(c.b, c.loc, std::min<int64_t>(repeats, width));
-  Value over = c.b.create<arith::RemUIOp>(c.loc, begin, period);
-  Value isFirst = c.b.create<arith::CmpIOp>(c.loc, arith::CmpIPredicate::eq, over, constantI64(c.b, c.loc, 0));
-  auto gathered = [&] { return emitGather(op, memory, fill, active); };
-  auto known = [&]() -> Value {
-    Value ref = c.refs[cast<BlockArgument>(op.getRef()).getArgNumber()], first = offsetAt(op, valuesOf(op.getIndices()), begin);
-    Value pointer = c.b.create<LLVM::GEPOp>(c.loc, ref.getType(), memory, ref, ValueRange{first}, /*inbounds=*/true);
-    if (repeats >= width)
-      return splat(c.hooks.load(c.b, c.loc, {op, pointer, memory, {}}, {}));
-    Value v = c.hooks.loadRepeated(c.b, c.loc, {op, pointer, laneType(memory), active}, repeats, fill);
-    return v ? v : gathered();
-  };
-  return emitEither(isFirst, laneType(memory), known, gathered);
 }
 
 void BodyEmitter::emitStore(kernel::StoreOp store) { emitStoreOf(store, emit(store.getValue())); }

@@ -6,6 +6,7 @@ using namespace lathe;
 using namespace lathe::lower;
 using shape::Atom;
 using llvm::ArrayRef;
+using llvm::StringRef;
 using shape::Expr;
 
 /// Nothing where the expression moves in any other way; None where it does not move.
@@ -88,7 +89,39 @@ LaneRun lower::laneRun(const BodyInfo &info, mlir::Operation *access, unsigned a
   auto load = llvm::dyn_cast<kernel::LoadOp>(access);
   if (!load || llvm::any_of(load.getIndices(), [&](mlir::Value v) { return info.axesOf(v) >> axis & 1; }))
     return LaneRun::None;
+  if (alternatesAlong(e, info.axes[axis]))
+    return LaneRun::Alternating;
   return runOf(e, info.axes[axis]).value_or(LaneRun::None);
+}
+
+/// What the axis itself is divided by; nothing for any other atom.
+static std::optional<int64_t> dividedBy(const Atom &a, Atom::Kind kind, StringRef axis) {
+  return a.kind == kind && a.operands[0] == Expr::symbol(axis) ? a.operands[1].constant() : std::nullopt;
+}
+
+std::optional<Alternation> lower::alternatesAlong(const Expr &e, StringRef axis) {
+  constexpr int64_t most = 8;
+  std::optional<int64_t> rounds, places;
+  bool byOne = true;
+  for (const Expr::Term &t : e.terms()) {
+    auto moves = [&](const Atom &a) { return Expr::fromAtom(a).mentions(axis.str()); };
+    if (llvm::none_of(t.atoms, moves))
+      continue;
+    const Atom &moving = *llvm::find_if(t.atoms, moves);
+    if (llvm::count_if(t.atoms, moves) != 1)
+      return std::nullopt;
+    if (std::optional<int64_t> n = dividedBy(moving, Atom::Kind::Mod, axis); n && !places) {
+      places = n;
+      byOne = t.coefficient == 1 && t.atoms.size() == 1;
+    } else if (n = dividedBy(moving, Atom::Kind::FloorDiv, axis); n && !rounds && t.coefficient == 1 && t.atoms.size() == 1)
+      rounds = n;
+    else
+      return std::nullopt;
+  }
+  bool isOne = places && (rounds ? *rounds == *places : !byOne);
+  if (!isOne || *places < 2 || *places > most || !llvm::isPowerOf2_64(*places))
+    return std::nullopt;
+  return Alternation{*places, rounds.has_value()};
 }
 
 std::optional<int64_t> lower::repeatsAlong(const Expr &e, llvm::StringRef axis) {

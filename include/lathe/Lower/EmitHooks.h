@@ -38,6 +38,12 @@ public:
   /// Elements side by side of which each is that of so many lanes in turn, the first one at the pointer; null: they are gathered. A mask is that of the
   /// first lanes.
   virtual mlir::Value loadRepeated(mlir::OpBuilder &b, mlir::Location loc, const Access &a, int64_t repeats, mlir::Value fill) { return {}; }
+  /// Lanes that take turns among the places that the pointers say, each the first of its elements side by side, or (`moves` is false) the one that all its
+  /// lanes have; null: they are gathered. A mask is that of the first lanes.
+  virtual mlir::Value loadAlternating(mlir::OpBuilder &b, mlir::Location loc, const Access &a, llvm::ArrayRef<mlir::Value> pointers, bool moves,
+                                      mlir::Value fill) {
+    return {};
+  }
   /// One scalar op of the body on operands of `type` (element or vector); null: the op is emitted as it is.
   virtual mlir::Value compute(mlir::OpBuilder &b, mlir::Location loc, mlir::Operation *op, mlir::ValueRange operands,
                               mlir::Type type) {

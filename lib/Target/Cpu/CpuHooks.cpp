@@ -302,6 +302,42 @@ Value CpuHooks::loadRepeated(OpBuilder &b, Location loc, const lower::Access &a,
   return cast(b, loc, a.type, v);
 }
 
+/// One lane of each part after the other; as many parts as a power of two.
+static Value woven(OpBuilder &b, Location loc, ArrayRef<Value> parts) {
+  if (parts.size() == 1)
+    return parts[0];
+  SmallVector<Value> even, odd;
+  for (size_t i = 0; i < parts.size(); ++i)
+    (i % 2 ? odd : even).push_back(parts[i]);
+  Value x = woven(b, loc, even), y = woven(b, loc, odd);
+  int64_t count = cast<VectorType>(x.getType()).getNumElements();
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < count; ++lane)
+    order.append({lane, count + lane});
+  return b.create<vector::ShuffleOp>(loc, x, y, order);
+}
+
+Value CpuHooks::loadAlternating(OpBuilder &b, Location loc, const lower::Access &a, ArrayRef<Value> pointers, bool moves, Value fill) {
+  auto type = cast<VectorType>(memoryType(a.type));
+  int64_t width = type.getNumElements(), places = pointers.size();
+  if (a.mask && moves && !schedule::masksElements(isa, type.getElementType()))
+    return {};
+  auto part = VectorType::get({width / places}, type.getElementType());
+  SmallVector<Value> parts;
+  for (int64_t place = 0; place < places; ++place) {
+    SmallVector<int64_t> lanes;
+    for (int64_t lane = place; lane < width; lane += places)
+      lanes.push_back(lane);
+    Value mask = a.mask && moves ? b.create<vector::ShuffleOp>(loc, a.mask, a.mask, lanes).getResult() : Value();
+    Value v = EmitHooks::load(b, loc, {a.op, pointers[place], moves ? Type(part) : part.getElementType(), mask}, {});
+    parts.push_back(moves ? v : b.create<vector::BroadcastOp>(loc, part, v).getResult());
+  }
+  Value v = woven(b, loc, parts);
+  if (fill && a.mask)
+    v = b.create<arith::SelectOp>(loc, a.mask, v, cast(b, loc, type, fill));
+  return cast(b, loc, a.type, v);
+}
+
 void CpuHooks::scatter(OpBuilder &b, Location loc, const lower::Access &a, Value offsets, Value value) {
   Type type = memoryType(a.type);
   EmitHooks::scatter(b, loc, {a.op, a.pointer, type, a.mask}, offsets, cast(b, loc, type, value));

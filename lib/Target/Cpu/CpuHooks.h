@@ -20,6 +20,8 @@ public:
                mlir::Value value) override;
   mlir::Value loadStrided(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, int64_t stride, mlir::Value fill) override;
   mlir::Value loadRepeated(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, int64_t repeats, mlir::Value fill) override;
+  mlir::Value loadAlternating(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, llvm::ArrayRef<mlir::Value> pointers, bool moves,
+                              mlir::Value fill) override;
   bool asksAllLanes() const override { return true; }
   mlir::Value compute(mlir::OpBuilder &b, mlir::Location loc, mlir::Operation *op, mlir::ValueRange operands,
                       mlir::Type type) override;

@@ -362,6 +362,23 @@ def convolutions_of_halves(variant):
               chunk=3, tolerance=2e-4)
 
 
+def open_lines(variant):
+    """Windows along lines of open length, which scratch memory holds and no more: lines that end with a vector, and within one."""
+    for channels, taps, stride, columns in ((1, 10, 5, 33), (2, 7, 2, 16), (1, 3, 1, 64)):
+        line = f'({stride}*N + {taps - stride + 1})'  # an element longer than what is read, so that rows of two images do not follow each other
+        body = (f'%a = kernel.load %in0["{stride}*x + q + c*{line} + {channels}*b*{line}"] : {R} -> f32\n'
+                f'%f = kernel.load %in1["{channels * taps}*n + {taps}*c + q"] {{packed}} : {R} -> f32\n'
+                '%m = arith.mulf %a, %f : f32\n%s = kernel.reduce add %m over ["c", "q"] : f32\n')
+        text = f'reduction @x axes(b = "B", n = "{columns}", x = "N", c = "{channels}", q = "{taps}") {{ {body} {store("%s", f"{columns}*N*b + N*n + x")} }}'
+        kernel = Kernel(text, ['f32', 'f32'], ['f32'], variant)
+        filters = normal(columns, channels, taps)
+        packed = pack(np.ascontiguousarray(filters.transpose(1, 2, 0)).reshape(-1, columns))
+        for n in (1, 5, 30, 62, 126, 255, 300):
+            image = normal(2, channels, stride * n + taps - stride + 1)
+            want = sum(np.einsum('o,bx->box', filters[:, c, q].astype(float), image[:, c, q:q + stride * (n - 1) + 1:stride]) for c in range(channels) for q in range(taps))
+            check(f'{variant} line of {n} x {stride} of {channels}', kernel, [image, packed], [2, n], want, tolerance=2e-5)
+
+
 tiles_of_halves('avx512amx')
 convolutions_of_halves('avx512amx')
 tiles_of_operands('avx512amx')
@@ -371,4 +388,6 @@ for v in variants():
         test(v)
 for v in variants():
     streams(v)
+for v in variants():
+    open_lines(v)
 print(f'{wrong} wrong')

@@ -2,14 +2,11 @@
 import ctypes, mmap
 import numpy as np
 
-_maps = []
-
 
 def empty(shape, dtype=np.float32, fill=None):
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     pages = (size + 4095) // 4096 * 4096
     m = mmap.mmap(-1, pages + 4096)
-    _maps.append(m)
     start = ctypes.addressof(ctypes.c_char.from_buffer(m))
     ctypes.CDLL(None).mprotect(ctypes.c_void_p(start + pages), 4096, 0)
     a = np.frombuffer(m, np.uint8, pages)[pages - size:].view(dtype).reshape(shape)

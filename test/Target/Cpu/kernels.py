@@ -1,6 +1,7 @@
 """Compiles kernel.generic text with lathe-kernel, links it and calls it: for comparing with numpy."""
 import ctypes, os, subprocess, tempfile
 import numpy as np
+import guarded
 import matrix_unit
 from levels import variants
 
@@ -91,8 +92,8 @@ class Kernel:
 
     def bind(self, arrays, sizes):
         items, scratch, *_ = self.plan(sizes)
-        memory = np.zeros(scratch + 128, np.int8)
-        base = (memory.ctypes.data + 63) & ~63
+        memory = guarded.empty(((scratch + 63) // 64 * 64,), np.int8)  # as much as the runtime gives, and no more
+        base = memory.ctypes.data
         buffers = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
         dims = (ctypes.c_int64 * (len(sizes) + len(FACTS)))(*sizes, *FACTS)
 

@@ -123,8 +123,8 @@ void LineRows::packLine(VectorBuilder &v, const BodyEmitter &point, Value at) co
     each(point, last, whole);
   }
   std::optional<int64_t> rest = line.length().constant();
-  if (!rest || *rest % v.lanes)
-    put(point, whole, v.firstLanes(v.sub(length, whole)));
+  if (!rest || *rest % v.lanes) // behind a line of whole vectors is no room
+    v.ifThen(v.less(whole, length), [&] { put(point, whole, v.firstLanes(v.sub(length, whole))); });
 }
 
 ContractionTile::Lines LineRows::tileAt(VectorBuilder &v, const BodyEmitter &body, Value scratch, Value row, Value outermost) const {
