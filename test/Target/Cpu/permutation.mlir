@@ -28,6 +28,14 @@
 // CHECK: vector.shuffle {{.*}} : vector<4xf32>, vector<4xf32>
 // CHECK: vector.shuffle {{.*}} : vector<8xf32>, vector<8xf32>
 // CHECK: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+// A value that is stored in both ways is computed along the operand's rows, stored so, and transposed.
+// CHECK-LABEL: func.func private @lathe_k5_both_avx512.body(
+// CHECK-NOT: gather
+// CHECK-NOT: scatter
+// CHECK: %[[ROW:.*]] = arith.maximumf %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK: llvm.store %[[ROW]], {{.*}} : vector<16xf32>, !llvm.ptr
+// CHECK: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+// CHECK-LABEL: func.func @lathe_k5_both_avx512(
 func.func @four(%a0: tensor<?xf32>) {
   %r0 = kernel.generic loop @four axes(j = "900", i = "4") ins(%a0 : tensor<?xf32>) outs(tensor<?xf32>) {
   ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>):
@@ -65,6 +73,17 @@ func.func @open(%a0: tensor<?xf32>) {
   ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>):
     %x = kernel.load %in0["I*j + i"] : <f32> -> f32
     kernel.store %x, %out0["J*i + j"] : f32, <f32>
+  }
+  return
+}
+func.func @both(%a0: tensor<?xf32>) {
+  %r0:2 = kernel.generic loop @both axes(i = "96", j = "64") ins(%a0 : tensor<?xf32>) outs(tensor<?xf32>, tensor<?xf32>) {
+  ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>, %out1: !kernel.ref<f32>):
+    %x = kernel.load %in0["64*i + j"] : <f32> -> f32
+    %zero = arith.constant 0.0 : f32
+    %y = arith.maximumf %x, %zero : f32
+    kernel.store %y, %out0["64*i + j"] : f32, <f32>
+    kernel.store %y, %out1["96*j + i"] : f32, <f32>
   }
   return
 }

@@ -652,6 +652,32 @@ for C in (1, 5, 8, 31, 32, 33, 100, 5000):
     a = i8(3, C)
     case(f'bordered bytes {C}', BORDERED.format(C=C, W=C + 7), [a], [np.pad(a, ((0, 0), (3, 4)), constant_values=7)], {})
 
+# Results in the operands' layout and turned: one value in both, two of which one is computed from the other, operands of which one is the same for rows.
+for t in ('f32', 'f16', 'f64', 'i8'):
+    for M, N in ((64, 32), (67, 35), (3, 70), (12, 40), (1, 9), (5, 0), (300, 21)):
+        x = any_of(KINDS[t], M, N)
+        case(f'both ways {t} {M}x{N}', 'loop @t axes(i = "M", j = "N") {' + ld(0, 'N*i + j', t) + st('x0', 0, 'N*i + j', t) + st('x0', 1, 'M*j + i', t) + '}',
+             [x], [x.copy(), x.T.copy()], {'M': M, 'N': N})
+for M, N in ((48, 80), (33, 50), (12, 7)):
+    x, r, c = f32(3, M, N), f32(M), f32(N)
+    head = 'loop @t axes(b = "3", i = "M", j = "N") {' + ld(0, 'M*N*b + N*i + j') + ld(1, 'i') + ld(2, 'j') + '%s = arith.mulf %x0, %x1 : f32\n%z = arith.addf %s, %x2 : f32\n'
+    text = head + st('z', 0, 'M*N*b + M*j + i') + st('s', 1, 'M*N*b + N*i + j') + '}'
+    want = [(x * r[:, None] + c).transpose(0, 2, 1).copy(), x * r[:, None]]
+    case(f'both ways, of two values {M}x{N}', text, [x, r, c], want, {'M': M, 'N': N})
+    case(f'both ways, of two values, static {M}x{N}', static(text, M=M, N=N), [x, r, c], want, {})
+
+# An element of each of several images in turn, to an odd number: lanes are woven from vectors of each.
+for t in ('f32', 'f16', 'f64', 'i8'):
+    for places in (2, 4, 3):
+        for N in (1, 2, 8, 9, 16, 33, 100):
+            x, each = any_of(KINDS[t], 3, places, N), any_of(KINDS[t], places)
+            count = places * N - 1
+            text = (f'loop @w axes(r = "3", i = "{places}*N - 1") {{' + ld(0, f'{places}*N*r + floordiv(i, {places}) + N*mod(i, {places})', t) + ld(1, f'mod(i, {places})', t) +
+                    ld(2, f'2*mod(i, {places})', t) + st('x0', 0, f'{places}*N*r - r + i', t) + st('x1', 1, f'{places}*N*r - r + i', t) + st('x2', 2, f'{places}*N*r - r + i', t) + '}')
+            twice = any_of(KINDS[t], 2 * places)
+            spread = lambda v: np.ascontiguousarray(np.broadcast_to(np.tile(v, N)[:count], (3, count)))
+            case(f'woven {t} {N} of {places}', text, [x, each, twice], [np.ascontiguousarray(x.transpose(0, 2, 1).reshape(3, -1)[:, :count]), spread(each), spread(twice[::2])], {'N': N})
+
 
 def run(name, text, ins, outs, sizes, rtol, atol, variant):
     kernel = Kernel(text, types(ins), types(outs), variant)

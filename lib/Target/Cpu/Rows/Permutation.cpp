@@ -3,7 +3,7 @@
 // Where a result is contiguous along one axis and what it is made of along another, vectors along either would gather
 // or scatter the other side. Square tiles of a vector's width do neither: operands are loaded along their own axis,
 // transposed in registers, and everything else runs along the result's. A tile reads and writes whole vectors; bands of
-// tiles keep few pages in use.
+// tiles keep few pages in use. A value that is stored in both ways is computed along the operands' axis, stored, and transposed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,9 @@ namespace {
 struct Permutation {
   unsigned across = 0, along = 0;    ///< the axis that is contiguous in the operands, and the results'
   SmallVector<kernel::LoadOp> loads; ///< contiguous across
-  SmallVector<kernel::StoreOp> stores;
+  SmallVector<kernel::StoreOp> stores;       ///< contiguous along
+  SmallVector<kernel::StoreOp> storesAcross; ///< of what is computed across
+  SmallVector<Value> moved;                  ///< computed across and transposed: the loads, or what is stored in both ways
   std::vector<unsigned> outer;
 };
 
@@ -55,6 +57,11 @@ private:
   void tiles(BodyEmitter &point, const Block &block, int64_t width);
   void narrowTiles(BodyEmitter &point, const Block &block, int64_t width);
   void single(BodyEmitter &point, const Block &block);
+  void emitStores(BodyEmitter &at) const {
+    for (auto *some : {&p.storesAcross, &p.stores})
+      for (kernel::StoreOp store : *some)
+        at.emitStore(store);
+  }
   void strip(BodyEmitter &point, Value from, Value to, Value start, Value end);
   int64_t elementBytes() const;
   Expr spread() const;
@@ -114,9 +121,49 @@ static SmallVector<kernel::LoadOp> loadsAcross(const BodyInfo &info, unsigned ac
   return out;
 }
 
+/// Results of which some are contiguous along one axis, and the others along the axis that the operands are: no operand is contiguous along the first.
+static bool matchBothWays(const BodyInfo &info, ArrayRef<kernel::StoreOp> stores, Permutation &p) {
+  auto isBothWays = [&](unsigned along, unsigned across) {
+    if (along == across || !isLong(info, along) || !isLong(info, across))
+      return false;
+    p = {across, along, loadsAcross(info, across, along), {}, {}, {}, {}};
+    for (kernel::StoreOp store : stores) {
+      bool turned = stepAlong(info, store, along) == 1;
+      if (!turned && (stepAlong(info, store, across) != 1 || stepAlong(info, store, along) != -1))
+        return false;
+      (turned ? p.stores : p.storesAcross).push_back(store);
+    }
+    return !p.loads.empty() && !p.stores.empty() && llvm::all_of(info.ops, [&](Operation *op) {
+      return !isa<kernel::LoadOp>(op) || stepAlong(info, op, along) != 1;
+    });
+  };
+  for (unsigned along = 0; along < info.axes.size(); ++along)
+    for (unsigned across = 0; across < info.axes.size(); ++across)
+      if (isBothWays(along, across))
+        return true;
+  return false;
+}
+
+/// What tiles transpose: values that are stored in both ways, else the operands, from which everything is computed anew.
+static SmallVector<Value> valuesMoved(const Permutation &p) {
+  auto isStoredAcross = [&](kernel::StoreOp store) {
+    return llvm::any_of(p.storesAcross, [&](kernel::StoreOp other) { return other.getValue() == store.getValue(); });
+  };
+  llvm::SetVector<Value> moved;
+  if (llvm::all_of(p.stores, isStoredAcross))
+    for (kernel::StoreOp store : p.stores)
+      moved.insert(store.getValue());
+  else
+    for (kernel::LoadOp load : p.loads)
+      moved.insert(load.getResult());
+  return moved.takeVector();
+}
+
 static std::optional<Permutation> matchPermutation(const BodyInfo &info) {
+  constexpr unsigned mostMoved = 2;
   Permutation p;
   unsigned size = 0;
+  SmallVector<kernel::StoreOp> stores;
   AxisSet all = (AxisSet(1) << info.axes.size()) - 1;
   for (Operation *op : info.ops) {
     if (isa<kernel::ReduceOp, kernel::ContractOp, kernel::AttentionOp>(op))
@@ -125,22 +172,19 @@ static std::optional<Permutation> matchPermutation(const BodyInfo &info) {
     if (auto store = dyn_cast<kernel::StoreOp>(op)) {
       if (info.domainOf(store) != all || !store.getIndices().empty() || store.getPredicate())
         return std::nullopt;
-      p.stores.push_back(store);
+      stores.push_back(store);
     }
   }
-  std::optional<unsigned> along = resultAxis(info, p.stores);
-  if (!along || size > largestBody || !isLong(info, *along))
+  std::optional<unsigned> along = resultAxis(info, stores);
+  if (size > largestBody || (along && !isLong(info, *along)) || (!along && !matchBothWays(info, stores, p)))
     return std::nullopt;
-  p.along = *along;
-  for (unsigned a = 0; a < info.axes.size(); ++a) {
-    SmallVector<kernel::LoadOp> loads =
-        a != p.along && isLong(info, a) ? loadsAcross(info, a, p.along) : SmallVector<kernel::LoadOp>();
-    if (loads.size() > p.loads.size()) {
-      p.across = a;
-      p.loads = loads;
-    }
+  for (unsigned a = 0; along && a < info.axes.size(); ++a) {
+    SmallVector<kernel::LoadOp> loads = a != *along && isLong(info, a) ? loadsAcross(info, a, *along) : SmallVector<kernel::LoadOp>();
+    if (loads.size() > p.loads.size())
+      p = {a, *along, loads, stores, {}, {}, {}};
   }
-  if (p.loads.empty() || p.loads.size() > 2)
+  p.moved = valuesMoved(p);
+  if (p.loads.empty() || p.moved.size() > mostMoved)
     return std::nullopt;
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if (a != p.along && a != p.across)
@@ -190,23 +234,24 @@ Expr PermutationEmitter::spread() const {
 }
 
 void PermutationEmitter::tile(BodyEmitter &point, Value across, Value along, int64_t width) {
-  SmallVector<SmallVector<Value>> columns;
-  for (kernel::LoadOp load : p.loads) {
-    SmallVector<Value> rows;
-    for (int64_t i = 0; i < width; ++i) {
-      BodyEmitter row = point;
-      row.bindAxis(info.axes[p.along], add(along, v.i(i)));
-      row.bindLane(info.axes[p.across], across, width);
-      rows.push_back(row.emitLanes(load.getResult()));
-    }
-    columns.push_back(movedAsIntegers(b, loc, rows, [&](VectorBuilder::Values r) { return v.transpose(std::move(r)); }));
+  SmallVector<SmallVector<Value>> rows(p.moved.size()), columns;
+  for (int64_t i = 0; i < width; ++i) {
+    BodyEmitter row = point;
+    row.bindAxis(info.axes[p.along], add(along, v.i(i)));
+    row.bindLane(info.axes[p.across], across, width);
+    for (auto [moved, values] : llvm::zip(p.moved, rows))
+      values.push_back(row.emitLanes(moved));
+    for (kernel::StoreOp store : p.storesAcross)
+      row.emitStore(store);
   }
+  for (SmallVector<Value> &values : rows)
+    columns.push_back(movedAsIntegers(b, loc, values, [&](VectorBuilder::Values r) { return v.transpose(std::move(r)); }));
   for (int64_t i = 0; i < width; ++i) {
     BodyEmitter column = point;
     column.bindAxis(info.axes[p.across], add(across, v.i(i)));
     column.bindLane(info.axes[p.along], along, width);
-    for (auto [load, values] : llvm::zip(p.loads, columns))
-      column.bindValue(load.getResult(), values[i]);
+    for (auto [moved, values] : llvm::zip(p.moved, columns))
+      column.bindValue(moved, values[i]);
     for (kernel::StoreOp store : p.stores)
       column.emitStore(store);
   }
@@ -226,15 +271,20 @@ void PermutationEmitter::strip(BodyEmitter &point, Value from, Value to, Value s
       inner.bindAxis(info.axes[p.across], across);
       inner.bindLane(info.axes[p.along], along, masked ? lanes : 1,
                      masked ? v.firstLanes(b.create<arith::SubIOp>(loc, end, along)) : Value());
-      for (kernel::StoreOp store : p.stores)
-        inner.emitStore(store);
+      emitStores(inner);
     });
   });
 }
 
-/// Does it do nothing but move elements?
-static bool moves(const BodyInfo &info) {
-  return llvm::all_of(info.ops, [](Operation *op) { return isa<kernel::LoadOp, kernel::StoreOp>(op); });
+/// Does it move elements and do little else? Its body may be copied for tiles of several widths.
+static bool movesMostly(const BodyInfo &info) {
+  constexpr int64_t most = 8;
+  int64_t computed = 0;
+  for (Operation *op : info.ops) {
+    bool isMath = op->getName().getDialectNamespace() == "math"; // an approximation, of many operations
+    computed += isMath ? most + 1 : !isa<kernel::LoadOp, kernel::StoreOp>(op) && !op->hasTrait<OpTrait::ConstantLike>();
+  }
+  return computed <= most;
 }
 
 /// What a side shorter than the narrowest tile leaves. Few places along are moved one by one, since lanes that gather fewer than four take
@@ -246,8 +296,7 @@ void PermutationEmitter::single(BodyEmitter &point, const Block &block) {
         BodyEmitter one = point;
         one.bindAxis(info.axes[p.across], across);
         one.bindAxis(info.axes[p.along], along);
-        for (kernel::StoreOp store : p.stores)
-          one.emitStore(store);
+        emitStores(one);
       });
     });
   };
@@ -296,7 +345,7 @@ void PermutationEmitter::tiles(BodyEmitter &point, const Block &block, int64_t w
 void PermutationEmitter::narrowTiles(BodyEmitter &point, const Block &block, int64_t width) {
   constexpr int64_t narrowest = 4;
   bool known = info.extents[p.across].constant() && info.extents[p.along].constant();
-  if (known || !overlaps(f) || !moves(info))
+  if (known || !overlaps(f) || !movesMostly(info))
     return tiles(point, block, width);
   Value least = v.min(v.sub(block.to, block.from), v.sub(block.end, block.start));
   v.ifThen(
