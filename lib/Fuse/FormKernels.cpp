@@ -7,6 +7,7 @@
 
 #include "BodyBuilder.h"
 #include "KernelName.h"
+#include "TurnedRows.h"
 #include "lathe/Dialect/Lathe/ModelNode.h"
 #include "lathe/Fuse/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -382,6 +383,7 @@ Value Former::finalValue(Value v, OpBuilder &b) {
 LogicalResult Former::run() {
   cutViewChains();
   copyGathered();
+  copyTurnedRows(body);
   copyOutputs();
   for (Operation &op : body)
     if (ir::isHostOp(&op))

@@ -1,6 +1,7 @@
 //===- Groups.cpp - Which roots share a kernel -----------------------------===//
 
 #include "Groups.h"
+#include "TurnedRows.h"
 #include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Dialect/Lathe/ModelNode.h"
 
@@ -68,6 +69,28 @@ void Grouper::run() {
     }
 }
 
+bool Grouper::readsAlongRows(const Group &group) const {
+  if (group.kind != GroupKind::Row)
+    return false;
+  std::set<std::string> reduced = group.domain.reducedAxes();
+  return llvm::any_of(group.members, [&](Operation *m) {
+    auto reduce = dyn_cast<ir::ReduceOp>(m);
+    if (!reduce || !group.domain.reads.count(m))
+      return false;
+    std::vector<std::string> last = group.domain.axesIn({group.domain.reads.find(m)->second[0].back()});
+    bool alongRow = llvm::any_of(last, [&](const std::string &a) { return reduced.count(a); });
+    return alongRow && llvm::any_of(trees.leaves(reduce.getX()), [&](const Trees::Leaf &leaf) {
+      bool isMember = leaf.value.getDefiningOp() && llvm::is_contained(group.members, leaf.value.getDefiningOp());
+      return !isMember && ir::typeOf(leaf.value).getRank() > 1 && llvm::none_of(leaf.path, turnsRows);
+    });
+  });
+}
+
+bool Grouper::isOfRows(const Domain &domain, const Dims &indices) const {
+  std::set<std::string> reduced = domain.reducedAxes();
+  return llvm::any_of(domain.axesIn(indices), [&](const std::string &a) { return reduced.count(a); });
+}
+
 Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
   if (group.kind == GroupKind::Host || group.kind == GroupKind::Scatter)
     return v; // it lies in its own order, and no domain knows its places
@@ -77,7 +100,7 @@ Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
   unsigned added = 0;
   while (at.hasOneUse()) {
     Operation *user = *at.getUsers().begin();
-    if (!isa<ir::TransposeOp, ir::ReshapeOp>(user))
+    if (!isa<ir::TransposeOp, ir::ReshapeOp>(user) || (turnsRows(user) && readsAlongRows(group) && isOfRows(trial, indices)))
       break;
     std::optional<Dims> next = trial.forward(user, indices, added);
     // A contraction's columns stay one axis, for its panels.
@@ -435,6 +458,8 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
     return why;
   Group trial = groups[id];
   auto reduce = dyn_cast<ir::ReduceOp>(op);
+  if (reduce && llvm::any_of(trial.members, isCopy))
+    return "its rows are brought into order first";
   if (reduce && (trial.kind == GroupKind::Contraction || isUnpackedProduct(trial.members.front())))
     return "a reduction does not fit a contraction's epilogue";
   if (reduce && trial.kind == GroupKind::Ordered)
@@ -621,6 +646,8 @@ std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indi
       return "its domain is smaller";
   if (std::string why = checkCoverage(trial, op->getResult(0), indices); !why.empty())
     return why;
+  if (!indices.empty() && isOfRows(trial.domain, indices) && !isOfRows(trial.domain, {indices.back()}) && !ir::dimsOf(op->getResult(0)).back().isOne() && readsAlongRows(trial))
+    return "its elements would lie along another axis than the rows";
   for (Value o : op->getOperands())
     if (std::string why = checkReads(trial, o, indices); !why.empty())
       return why;

@@ -44,6 +44,10 @@ public:
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
 
 private:
+  /// Whether the group reduces rows of what it reads along them, as they lie.
+  bool readsAlongRows(const Group &group) const;
+  /// Whether elements at these indices are those of rows that are reduced.
+  bool isOfRows(const Domain &domain, const Dims &indices) const;
   void place(mlir::Operation *op);
   void start(mlir::Operation *op, Group group);
   void startRow(mlir::Operation *op);

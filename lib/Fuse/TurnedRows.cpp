@@ -1,0 +1,69 @@
+//===- TurnedRows.cpp - Rows that lie along another axis than they are read ===//
+
+#include "TurnedRows.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::fuse;
+using shape::Expr;
+
+bool fuse::turnsRows(Operation *view) {
+  constexpr int64_t few = 4; // as many lie in one line of a cache
+  auto t = dyn_cast_or_null<ir::TransposeOp>(view);
+  if (!t || t.getPerm().empty())
+    return false;
+  int64_t last = t.getPerm().size() - 1, from = t.getPerm().back();
+  ir::Dims dims = ir::dimsOf(t.getX());
+  Expr inner(1);
+  for (int64_t d = from + 1; d <= last; ++d)
+    inner = inner * dims[d];
+  return from != last && dims[from].constant().value_or(few) >= few && inner.constant().value_or(few) >= few;
+}
+
+bool fuse::isCopy(Operation *op) {
+  auto cast = dyn_cast_or_null<ir::CastOp>(op);
+  return cast && cast.getX().getType() == cast.getType();
+}
+
+static bool turnsBack(ir::TransposeOp back, ir::TransposeOp turned) {
+  for (auto [d, p] : llvm::enumerate(back.getPerm()))
+    if (turned.getPerm()[p] != int64_t(d))
+      return false;
+  return true;
+}
+
+/// Whether rows of the transposed value are reduced, and elements computed from them are kept in its order.
+static bool keepsOrder(ir::TransposeOp turned) {
+  constexpr size_t most = 64;
+  int64_t last = turned.getPerm().size() - 1;
+  llvm::SetVector<Value> whole; // in the same order, also where sizes of 1 in a run are spread
+  whole.insert(turned.getResult());
+  bool reduces = false, keeps = false;
+  for (size_t i = 0; i < whole.size() && i < most; ++i)
+    for (Operation *user : whole[i].getUsers()) {
+      if (auto reduce = dyn_cast<ir::ReduceOp>(user)) {
+        reduces |= llvm::is_contained(reduce.getAxes(), last);
+        continue;
+      }
+      if (auto back = dyn_cast<ir::TransposeOp>(user); back && turnsBack(back, turned))
+        return false;
+      bool sameOrder = isa<ir::ElementwiseInterface>(user) || (isView(user) && !isa<ir::TransposeOp, ir::ReshapeOp>(user));
+      if (sameOrder && ir::typeOf(user->getResult(0)).getRank() == last + 1)
+        whole.insert(user->getResult(0));
+      else
+        keeps |= i > 0;
+    }
+  return reduces && keeps;
+}
+
+void fuse::copyTurnedRows(Block &body) {
+  for (ir::TransposeOp turned : llvm::make_early_inc_range(body.getOps<ir::TransposeOp>())) {
+    if (!turnsRows(turned) || !keepsOrder(turned))
+      continue;
+    OpBuilder b(turned->getContext());
+    b.setInsertionPointAfter(turned);
+    auto copy = b.create<ir::CastOp>(turned.getLoc(), turned.getType(), turned.getResult());
+    turned.getResult().replaceAllUsesExcept(copy, copy);
+  }
+}

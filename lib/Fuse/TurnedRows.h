@@ -1,0 +1,24 @@
+//===- TurnedRows.h - Rows that lie along another axis than they are read --===//
+//
+// A kernel that sums rows and computes their elements from the sums (a norm, a softmax) goes over them several times, with neighbouring elements in the
+// lanes. Where a transpose stands in front of it or behind, either what it reads or what it stores would lie apart: then the elements are brought into
+// order in a kernel of their own, whose tiles are transposed in registers, unless the other side is turned back.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_FUSE_TURNEDROWS_H
+#define LATHE_LIB_FUSE_TURNEDROWS_H
+
+#include "Domain.h"
+
+namespace lathe::fuse {
+
+/// Whether another dimension than the last becomes the last one, and both have elements enough to lie apart.
+bool turnsRows(mlir::Operation *view);
+/// A cast to the same type: elements that are brought into order.
+bool isCopy(mlir::Operation *op);
+/// Puts such copies behind transposes of which rows are reduced, where elements that are computed from the rows stay in that order.
+void copyTurnedRows(mlir::Block &body);
+
+} // namespace lathe::fuse
+
+#endif // LATHE_LIB_FUSE_TURNEDROWS_H
