@@ -3,6 +3,7 @@
 #include "lathe/Schedule/Rows.h"
 #include "lathe/Lower/LaneRuns.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/ContractionRoles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -65,7 +66,17 @@ AxisSet schedule::parallelAxes(const BodyInfo &info) {
   return set;
 }
 
-/// Accesses in more axes run more often and count more.
+/// How often an access runs beside others, about: an axis of some length counts four times as many powers of two as a short one.
+static int runsOf(const BodyInfo &info, Operation *op) {
+  constexpr int64_t someLength = 16;
+  constexpr int longAxis = 4, shortAxis = 1, most = 20;
+  int powers = 0;
+  for (unsigned axis : lower::axesIn(info, info.domainOf(op)))
+    powers += info.extents[axis].constant().value_or(someLength) >= someLength ? longAxis : shortAxis;
+  return 1 << std::min(powers, most);
+}
+
+/// Accesses that run more often count more.
 int schedule::laneScore(const BodyInfo &info, unsigned axis, bool reduces) {
   std::optional<int64_t> extent = info.extents[axis].constant();
   if (extent && *extent < 2)
@@ -74,7 +85,7 @@ int schedule::laneScore(const BodyInfo &info, unsigned axis, bool reduces) {
   for (Operation *op : info.ops) {
     if (!isAccess(op))
       continue;
-    int weight = 1 << std::min(6, llvm::popcount(info.domainOf(op)));
+    int weight = runsOf(info, op);
     if (isa<kernel::StoreOp>(op))
       weight += weight / 2;
     if (!has(info.domainOf(op), axis))

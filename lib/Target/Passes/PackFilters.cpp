@@ -45,9 +45,10 @@ Expr FilterPacker::placeIn(AxisSet axes) const {
   return at;
 }
 
-/// Columns in the lanes of the direct form: the innermost column axis is contiguous in all results, and the rows of the image are, too, or are
-/// short, or share lines. Results with their pixels side by side are transposed, which is little beside long sums.
+/// Columns in the lanes of the direct form: the innermost column axis is contiguous in a result, where no vector of pixels could be stored, no
+/// pixels lie together in image and results, or the rows of the image are contiguous, or share lines. Results with their pixels side by side are transposed, which is little beside long sums.
 bool FilterPacker::wantsPanels(Filter f, int64_t depth) {
+  constexpr int64_t widestSteps = 8;
   unsigned lane = 0;
   int64_t columns = 1;
   for (unsigned a = 0; a < info.axes.size(); ++a)
@@ -64,14 +65,25 @@ bool FilterPacker::wantsPanels(Filter f, int64_t depth) {
     return linear && linear->coefficient.isOne();
   };
   bool stored = false, contiguous = false;
+  AxisSet together = f.rows; // pixels that lie side by side in all results, and in steps in the image
+  auto keepSteps = [&](Operation *op, int64_t widest) {
+    for (unsigned a : lower::axesIn(info, together)) {
+      std::optional<Expr> step = stepAlong(info, op, a);
+      if (int64_t by = step ? step->constant().value_or(0) : 0; by < 1 || by > widest)
+        together &= ~(AxisSet(1) << a);
+    }
+  };
   for (Operation *op : info.ops) {
+    bool isImage = isa<kernel::LoadOp>(op) && op != f.load && (info.domainOf(op) & f.reduced);
     stored |= isa<kernel::StoreOp>(op) && steps(op, lane);
-    if (isa<kernel::LoadOp>(op) && op != f.load && (info.domainOf(op) & f.reduced))
-      for (unsigned a = 0; a < info.axes.size(); ++a)
-        contiguous |= (f.reduced >> a & 1) && steps(op, a) && info.extents[a].constant().value_or(0) >= fewestChannels;
+    if (isa<kernel::StoreOp>(op) || isImage)
+      keepSteps(op, isImage ? widestSteps : 1);
+    for (unsigned a = 0; isImage && a < info.axes.size(); ++a)
+      contiguous |= (f.reduced >> a & 1) && steps(op, a) && info.extents[a].constant().value_or(0) >= fewestChannels;
   }
+  bool turned = panel && !together && !f.ofBytes();
   bool fromLines = depth >= fewestBesideTransposing && readsLines(info, f);
-  return apart || contiguous || (stored && depth <= shortFilter) || fromLines || isInterleaved(f) || hasFewPixels(f);
+  return apart || contiguous || stored || turned || fromLines || isInterleaved(f) || hasFewPixels(f);
 }
 
 void FilterPacker::packDense(Filter f) {
