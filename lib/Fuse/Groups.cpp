@@ -69,6 +69,23 @@ void Grouper::run() {
     }
 }
 
+bool Grouper::staysInOrder(const Group &group, const Domain &domain, const Dims &indices) const {
+  if (group.kind == GroupKind::Row && group.domain.reads.empty())
+    return group.weight > Trees::largestTurned;
+  if (auto scan = group.kind == GroupKind::Ordered ? dyn_cast<ir::ScanOp>(group.members.front()) : ir::ScanOp())
+    return llvm::none_of(trees.leaves(scan.getX()), [](const Trees::Leaf &leaf) { return llvm::any_of(leaf.path, turnsRows); });
+  return readsAlongRows(group) && isOfRows(domain, indices);
+}
+
+bool Grouper::readsTurned(const Group &group, Operation *op) const {
+  return isa<ir::ElementwiseInterface>(op) && llvm::any_of(trees.leavesOf(op), [&](const Trees::Leaf &leaf) {
+    Operation *member = leaf.value.getDefiningOp();
+    auto known = group.domain.known.find(leaf.value);
+    return llvm::is_contained(group.members, member) && llvm::any_of(leaf.path, turnsRows) && known != group.domain.known.end() &&
+           staysInOrder(group, group.domain, known->second);
+  });
+}
+
 bool Grouper::readsAlongRows(const Group &group) const {
   if (group.kind != GroupKind::Row)
     return false;
@@ -100,7 +117,7 @@ Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
   unsigned added = 0;
   while (at.hasOneUse()) {
     Operation *user = *at.getUsers().begin();
-    if (!isa<ir::TransposeOp, ir::ReshapeOp>(user) || (turnsRows(user) && readsAlongRows(group) && isOfRows(trial, indices)))
+    if (!isa<ir::TransposeOp, ir::ReshapeOp>(user) || (turnsRows(user) && staysInOrder(group, trial, indices)))
       break;
     std::optional<Dims> next = trial.forward(user, indices, added);
     // A contraction's columns stay one axis, for its panels.
@@ -456,6 +473,8 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
     return "the kernel is large enough";
   if (std::string why = checkEquality(groups[id], op); !why.empty())
     return why;
+  if (readsTurned(groups[id], op))
+    return "its elements would lie along another axis";
   Group trial = groups[id];
   auto reduce = dyn_cast<ir::ReduceOp>(op);
   if (reduce && llvm::any_of(trial.members, isCopy))
@@ -646,7 +665,8 @@ std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indi
       return "its domain is smaller";
   if (std::string why = checkCoverage(trial, op->getResult(0), indices); !why.empty())
     return why;
-  if (!indices.empty() && isOfRows(trial.domain, indices) && !isOfRows(trial.domain, {indices.back()}) && !ir::dimsOf(op->getResult(0)).back().isOne() && readsAlongRows(trial))
+  bool isTurned = !indices.empty() && isOfRows(trial.domain, indices) && !isOfRows(trial.domain, {indices.back()}) && !ir::dimsOf(op->getResult(0)).back().isOne();
+  if (isTurned && readsAlongRows(trial))
     return "its elements would lie along another axis than the rows";
   for (Value o : op->getOperands())
     if (std::string why = checkReads(trial, o, indices); !why.empty())

@@ -44,6 +44,11 @@ public:
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
 
 private:
+  /// Whether a value with these indices is stored in its own order although a transpose follows: tiles of squares that are transposed in registers take
+  /// no large bodies, and what is read along rows that are reduced or scanned is stored along them.
+  bool staysInOrder(const Group &group, const Domain &domain, const Dims &indices) const;
+  /// Whether an elementwise op takes such a value behind the transpose.
+  bool readsTurned(const Group &group, mlir::Operation *op) const;
   /// Whether the group reduces rows of what it reads along them, as they lie.
   bool readsAlongRows(const Group &group) const;
   /// Whether elements at these indices are those of rows that are reduced.

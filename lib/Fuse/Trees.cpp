@@ -1,6 +1,7 @@
 //===- Trees.cpp - Which ops are computed where they are used --------------===//
 
 #include "Trees.h"
+#include "TurnedRows.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -392,6 +393,8 @@ Trees::Trees(Block &body, bool packsImages) : packsImages(packsImages) {
       if (mustBeRoot(&op))
         roots.insert(&op);
     weigh(&op);
+    if (isPointwise(&op) && !isRoot(&op) && weights[&op] > largestTurned && llvm::any_of(op.getUsers(), turnsRows))
+      roots.insert(&op);
   }
 }
 

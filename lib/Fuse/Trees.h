@@ -19,6 +19,8 @@ constexpr unsigned largestTree = 400, largestKernel = 1200;
 
 class Trees {
 public:
+  /// What is stored in tiles that are transposed in registers takes no more instructions: larger ones are stored first as they are computed.
+  static constexpr unsigned largestTurned = 24;
   /// `packsImages`: what scales the channels that a convolution reads is computed there.
   Trees(mlir::Block &body, bool packsImages);
 

@@ -33,7 +33,7 @@ static bool turnsBack(ir::TransposeOp back, ir::TransposeOp turned) {
   return true;
 }
 
-/// Whether rows of the transposed value are reduced, and elements computed from them are kept in its order.
+/// Whether rows of the transposed value are reduced or scanned, and elements computed from them are kept in its order.
 static bool keepsOrder(ir::TransposeOp turned) {
   constexpr size_t most = 64;
   int64_t last = turned.getPerm().size() - 1;
@@ -44,6 +44,11 @@ static bool keepsOrder(ir::TransposeOp turned) {
     for (Operation *user : whole[i].getUsers()) {
       if (auto reduce = dyn_cast<ir::ReduceOp>(user)) {
         reduces |= llvm::is_contained(reduce.getAxes(), last);
+        continue;
+      }
+      if (auto scan = dyn_cast<ir::ScanOp>(user)) {
+        reduces = true;
+        whole.insert(scan.getResult());
         continue;
       }
       if (auto back = dyn_cast<ir::TransposeOp>(user); back && turnsBack(back, turned))

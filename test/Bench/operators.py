@@ -19,7 +19,7 @@ from onnx import helper, numpy_helper
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, '..', '..', 'samples', '3-from-python')]
-from Operators import bytes, control, functions, images, moves, opened, places, products, rows, runtimes, skewed, tables, together  # noqa: E402,F401
+from Operators import bytes, control, functions, images, moves, opened, places, products, rows, runtimes, skewed, tables, together, turned  # noqa: E402,F401
 from Operators.case import CASES  # noqa: E402
 from model import KINDS, Model, Tensor, describe  # noqa: E402
 

@@ -106,7 +106,7 @@ static std::optional<unsigned> resultAxis(const BodyInfo &info, ArrayRef<kernel:
   return std::nullopt;
 }
 
-/// Loads that are contiguous along `across` and jump along `along`.
+/// Loads that are contiguous along `across` and jump along `along`, or move there in some other way (an enlarged image: at floordiv(i, 2)).
 static SmallVector<kernel::LoadOp> loadsAcross(const BodyInfo &info, unsigned across, unsigned along) {
   SmallVector<kernel::LoadOp> out;
   for (Operation *op : info.ops)
@@ -115,7 +115,7 @@ static SmallVector<kernel::LoadOp> loadsAcross(const BodyInfo &info, unsigned ac
       for (Value v : load.getIndices())
         indexed |= info.axesOf(v);
       bool direct = !(indexed >> across & 1) && !(indexed >> along & 1);
-      if (direct && stepAlong(info, load, across) == 1 && stepAlong(info, load, along) == -1)
+      if (direct && stepAlong(info, load, across) == 1 && stepAlong(info, load, along).value_or(-1) == -1)
         out.push_back(load);
     }
   return out;
@@ -144,13 +144,24 @@ static bool matchBothWays(const BodyInfo &info, ArrayRef<kernel::StoreOp> stores
   return false;
 }
 
-/// What tiles transpose: values that are stored in both ways, else the operands, from which everything is computed anew.
-static SmallVector<Value> valuesMoved(const Permutation &p) {
+/// Whether all but the turned operands are vectors along the axis, or one element.
+static bool areVectors(const BodyInfo &info, const Permutation &p, unsigned axis) {
+  return llvm::all_of(info.ops, [&](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    return !load || llvm::is_contained(p.loads, load) || stepAlong(info, op, axis).value_or(-1) >= 0;
+  });
+}
+
+/// What tiles transpose: values that are stored in both ways, or that nothing else is in the way of computing across, where it would be along; else the
+/// operands.
+static SmallVector<Value> valuesMoved(const BodyInfo &info, const Permutation &p) {
+  constexpr unsigned mostLoads = 2;
+  bool across = p.storesAcross.empty() && areVectors(info, p, p.across) && (p.loads.size() > mostLoads || !areVectors(info, p, p.along));
   auto isStoredAcross = [&](kernel::StoreOp store) {
     return llvm::any_of(p.storesAcross, [&](kernel::StoreOp other) { return other.getValue() == store.getValue(); });
   };
   llvm::SetVector<Value> moved;
-  if (llvm::all_of(p.stores, isStoredAcross))
+  if (across || llvm::all_of(p.stores, isStoredAcross))
     for (kernel::StoreOp store : p.stores)
       moved.insert(store.getValue());
   else
@@ -183,7 +194,7 @@ static std::optional<Permutation> matchPermutation(const BodyInfo &info) {
     if (loads.size() > p.loads.size())
       p = {a, *along, loads, stores, {}, {}, {}};
   }
-  p.moved = valuesMoved(p);
+  p.moved = valuesMoved(info, p);
   if (p.loads.empty() || p.moved.size() > mostMoved)
     return std::nullopt;
   for (unsigned a = 0; a < info.axes.size(); ++a)
