@@ -32,12 +32,12 @@ func.func @main(%x: !x, %w: tensor<64xf32>) -> !t {
   return %5 : !t
 }
 
-// Frames of a signal, of which is known where they lie: no index is read.
+// Frames of a signal, of which is known where they lie: no index is read; a place past the end is the last one.
 // RUN: lathe-opt %s --lathe-form-kernels --lathe-verify-accesses | FileCheck %s --check-prefix=FRAMES
 // FRAMES-LABEL: func.func @frames
 // FRAMES: kernel.load %{{.*}}["3*i0 + i1"]
 // FRAMES-LABEL: func.func @clamped
-// FRAMES: kernel.load %{{.*}}["$0"] indirect
+// FRAMES: kernel.load %{{.*}}["min(18, 3*i0 + i1)"]
 func.func @frames(%x: tensor<20xf32>) -> tensor<5x8xf32> {
   %0 = lathe.iota 0 : tensor<5x8xi64>
   %1 = lathe.constant dense<3> : tensor<5x8xi64>

@@ -189,10 +189,15 @@ static std::optional<Permutation> matchPermutation(const BodyInfo &info) {
   std::optional<unsigned> along = resultAxis(info, stores);
   if (size > largestBody || (along && !isLong(info, *along)) || (!along && !matchBothWays(info, stores, p)))
     return std::nullopt;
+  unsigned best = 0; // what has elements for more axes is read more often
   for (unsigned a = 0; along && a < info.axes.size(); ++a) {
     SmallVector<kernel::LoadOp> loads = a != *along && isLong(info, a) ? loadsAcross(info, a, *along) : SmallVector<kernel::LoadOp>();
-    if (loads.size() > p.loads.size())
+    unsigned reads = 0;
+    for (kernel::LoadOp load : loads)
+      reads += 1u << std::min(llvm::popcount(info.domainOf(load)), 16);
+    if (reads > best)
       p = {a, *along, loads, stores, {}, {}, {}};
+    best = std::max(best, reads);
   }
   p.moved = valuesMoved(info, p);
   if (p.loads.empty() || p.moved.size() > mostMoved)

@@ -1,0 +1,90 @@
+// RUN: lathe-opt %s --lathe-form-kernels --lathe-verify-accesses | FileCheck %s
+
+// Rows behind a transpose are summed, and their elements computed from the sums stay in its order: they are brought into order first.
+// CHECK-LABEL: func.func @in_front
+// CHECK: %[[T:.*]] = kernel.generic loop @{{.*}} axes(i0 = "2", i1 = "30", i2 = "40")
+// CHECK: kernel.load %{{.*}}["1200*i0 + i1 + 30*i2"]
+// CHECK: kernel.store %{{.*}}["1200*i0 + 40*i1 + i2"]
+// CHECK: kernel.generic reduction @{{.*}} ins(%[[T]] :
+// CHECK: kernel.load %{{.*}}["1200*i0 + 40*i1 + i2"]
+// CHECK: kernel.reduce add
+// CHECK: kernel.store %{{.*}}["1200*i0 + 40*i1 + i2"]
+// CHECK-NOT: kernel.generic
+func.func @in_front(%x: tensor<2x40x30xf32>) -> tensor<2x30x40xf32> {
+  %0 = lathe.transpose %x [0, 2, 1] : tensor<2x40x30xf32> -> tensor<2x30x40xf32>
+  %1 = lathe.reduce sum %0 axes [2] : tensor<2x30x40xf32> -> tensor<2x30xf32>
+  %2 = lathe.reshape %1 : tensor<2x30xf32> -> tensor<2x30x1xf32>
+  %3 = lathe.broadcast %2 : tensor<2x30x1xf32> -> tensor<2x30x40xf32>
+  %4 = lathe.sub %0, %3 : tensor<2x30x40xf32>
+  return %4 : tensor<2x30x40xf32>
+}
+
+// Turned back they are read and stored as they lie, down the columns.
+// CHECK-LABEL: func.func @turned_back
+// CHECK: kernel.generic reduction
+// CHECK: kernel.load %{{.*}}["1200*i0 + i1 + 30*i2"]
+// CHECK: kernel.store %{{.*}}["1200*i0 + i1 + 30*i2"]
+// CHECK-NOT: kernel.generic
+func.func @turned_back(%x: tensor<2x40x30xf32>) -> tensor<2x40x30xf32> {
+  %0 = lathe.transpose %x [0, 2, 1] : tensor<2x40x30xf32> -> tensor<2x30x40xf32>
+  %1 = lathe.reduce sum %0 axes [2] : tensor<2x30x40xf32> -> tensor<2x30xf32>
+  %2 = lathe.reshape %1 : tensor<2x30xf32> -> tensor<2x30x1xf32>
+  %3 = lathe.broadcast %2 : tensor<2x30x1xf32> -> tensor<2x30x40xf32>
+  %4 = lathe.sub %0, %3 : tensor<2x30x40xf32>
+  %5 = lathe.transpose %4 [0, 2, 1] : tensor<2x30x40xf32> -> tensor<2x40x30xf32>
+  return %5 : tensor<2x40x30xf32>
+}
+
+// The sums alone are made where the rows lie.
+// CHECK-LABEL: func.func @sums
+// CHECK: kernel.generic reduction
+// CHECK: kernel.load %{{.*}}["1200*i0 + i1 + 30*i2"]
+// CHECK-NOT: kernel.generic
+func.func @sums(%x: tensor<2x40x30xf32>) -> tensor<2x30xf32> {
+  %0 = lathe.transpose %x [0, 2, 1] : tensor<2x40x30xf32> -> tensor<2x30x40xf32>
+  %1 = lathe.reduce sum %0 axes [2] : tensor<2x30x40xf32> -> tensor<2x30xf32>
+  return %1 : tensor<2x30xf32>
+}
+
+// In front of a transpose rows are summed along, and what is computed from the sums is turned by a kernel of its own.
+// CHECK-LABEL: func.func @behind
+// CHECK: kernel.generic reduction
+// CHECK: kernel.load %{{.*}}["1200*i0 + 30*i1 + i2"]
+// CHECK: kernel.generic loop
+// CHECK-SAME: its elements would lie along another axis than the rows
+// CHECK: kernel.store %{{.*}}["1200*i0 + 40*i1 + i2"]
+// CHECK-NOT: kernel.generic
+func.func @behind(%x: tensor<2x40x30xf32>) -> tensor<2x30x40xf32> {
+  %1 = lathe.reduce sum %x axes [2] : tensor<2x40x30xf32> -> tensor<2x40xf32>
+  %2 = lathe.reshape %1 : tensor<2x40xf32> -> tensor<2x40x1xf32>
+  %3 = lathe.broadcast %2 : tensor<2x40x1xf32> -> tensor<2x40x30xf32>
+  %4 = lathe.sub %x, %3 : tensor<2x40x30xf32>
+  %5 = lathe.transpose %4 [0, 2, 1] : tensor<2x40x30xf32> -> tensor<2x30x40xf32>
+  return %5 : tensor<2x30x40xf32>
+}
+
+// A running sum is stored along what it was read along.
+// CHECK-LABEL: func.func @scanned
+// CHECK: kernel.generic scan
+// CHECK: kernel.store %{{.*}}["1200*i0 + 30*i1 + i2"]
+// CHECK: kernel.generic loop
+// CHECK: kernel.store %{{.*}}["1200*i0 + 40*i1 + i2"]
+func.func @scanned(%x: tensor<2x40x30xf32>) -> tensor<2x30x40xf32> {
+  %0 = lathe.scan sum %x axis 1 : tensor<2x40x30xf32>
+  %1 = lathe.transpose %0 [0, 2, 1] : tensor<2x40x30xf32> -> tensor<2x30x40xf32>
+  return %1 : tensor<2x30x40xf32>
+}
+
+// A few elements lie in a line of a cache whatever their order.
+// CHECK-LABEL: func.func @short
+// CHECK: kernel.generic reduction
+// CHECK: kernel.load %{{.*}}["120*i0 + i1 + 3*i2"]
+// CHECK-NOT: kernel.generic
+func.func @short(%x: tensor<2x40x3xf32>) -> tensor<2x3x40xf32> {
+  %0 = lathe.transpose %x [0, 2, 1] : tensor<2x40x3xf32> -> tensor<2x3x40xf32>
+  %1 = lathe.reduce sum %0 axes [2] : tensor<2x3x40xf32> -> tensor<2x3xf32>
+  %2 = lathe.reshape %1 : tensor<2x3xf32> -> tensor<2x3x1xf32>
+  %3 = lathe.broadcast %2 : tensor<2x3x1xf32> -> tensor<2x3x40xf32>
+  %4 = lathe.sub %0, %3 : tensor<2x3x40xf32>
+  return %4 : tensor<2x3x40xf32>
+}

@@ -1,0 +1,34 @@
+// RUN: lathe-opt %s --lathe-form-kernels --lathe-channels-last --lathe-pack-filters --lathe-verify-accesses | FileCheck %s
+
+// Results whose channels lie side by side, since a transpose stands behind, are stored by vectors of columns, however many products go into each: the filter is
+// packed for them. So it is where lines and pixels are exchanged, of which no vectors are made at all. Pixels that lie together in the image and in the
+// results are put in the lanes, and the filter stays as it is.
+// CHECK-LABEL: func.func @channels
+// CHECK: kernel.pack %{{.*}} {k = 1600 : i64
+// CHECK: kernel.load {{.*}} {packed}
+// CHECK-LABEL: func.func @exchanged
+// CHECK: kernel.pack %{{.*}} {k = 1600 : i64
+// CHECK: kernel.load {{.*}} {packed}
+// CHECK-LABEL: func.func @together
+// CHECK-NOT: kernel.pack
+// CHECK: return
+!x = tensor<2x64x30x24xf32>
+!w = tensor<40x64x5x5xf32>
+!y = tensor<2x40x30x24xf32>
+func.func @channels(%x: !x) -> tensor<2x30x24x40xf32> {
+  %w = lathe.constant dense_resource<w> : !w
+  %0 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["2", "2", "2", "2"] groups 1 : !x, !w -> !y
+  %1 = lathe.transpose %0 [0, 2, 3, 1] : !y -> tensor<2x30x24x40xf32>
+  return %1 : tensor<2x30x24x40xf32>
+}
+func.func @exchanged(%x: !x) -> tensor<2x40x24x30xf32> {
+  %w = lathe.constant dense_resource<w> : !w
+  %0 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["2", "2", "2", "2"] groups 1 : !x, !w -> !y
+  %1 = lathe.transpose %0 [0, 1, 3, 2] : !y -> tensor<2x40x24x30xf32>
+  return %1 : tensor<2x40x24x30xf32>
+}
+func.func @together(%x: !x) -> !y {
+  %w = lathe.constant dense_resource<w> : !w
+  %0 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["2", "2", "2", "2"] groups 1 : !x, !w -> !y
+  return %0 : !y
+}
