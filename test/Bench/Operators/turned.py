@@ -3,12 +3,14 @@ import numpy as np
 
 from .case import add, floats, integers, node, whole
 
+KINDS = []  # (name, nodes from one value to another, the operand's shape, constants, opset, tolerance)
 IMAGES, TOKENS = (2, 48, 30, 28), (4, 120, 96)
 LAST, HEADS = [0, 2, 3, 1], [0, 2, 1]
 
 
 def beside(name, make, shape, perm, constants=None, opset=18, tolerance=1e-3):
     """`make`: nodes from 'a' to 'c'. The operator works on `shape`; in front the input has another order, behind the result gets one."""
+    KINDS.append((name, make, shape, constants, opset, tolerance))
     given = tuple(shape[perm.index(d)] for d in range(len(perm)))
     back = [int(i) for i in np.argsort(perm)]
     for is_open in (False, True):
