@@ -44,10 +44,9 @@ struct Draft {
 
 class Former {
 public:
-  Former(func::FuncOp func, const shape::Facts &facts, llvm::StringMap<unsigned> &names, bool packsImages, bool extendsRows)
+  Former(func::FuncOp func, const shape::Facts &facts, llvm::StringMap<unsigned> &names, const FormKernelsOptions &options)
       : func(func), body(func.getBody().front()), facts(facts),
-        running(ir::factsWhileRunning(func->getParentOfType<ModuleOp>(), func.getName())), names(names), packsImages(packsImages),
-        extendsRows(extendsRows) {}
+        running(ir::factsWhileRunning(func->getParentOfType<ModuleOp>(), func.getName())), names(names), options(options) {}
   LogicalResult run();
 
 private:
@@ -75,7 +74,7 @@ private:
   /// From which place of the program on a value has one.
   llvm::DenseMap<Value, unsigned> inMemoryFrom;
   llvm::StringMap<unsigned> &names;
-  bool packsImages, extendsRows;
+  FormKernelsOptions options;
 };
 
 /// Results must come out of a kernel in their own row-major order: views that move elements, arguments and constants are
@@ -391,8 +390,8 @@ LogicalResult Former::run() {
         copyForHost(o);
   HostOrder host(body);
   host.sort();
-  trees = std::make_unique<Trees>(body, packsImages);
-  grouper = std::make_unique<Grouper>(body, facts, *trees, host, running, extendsRows);
+  trees = std::make_unique<Trees>(body, options.packsImages);
+  grouper = std::make_unique<Grouper>(body, facts, *trees, host, running, options.extendsRows, options.storesBothWays);
   grouper->run();
   Operation *ret = body.getTerminator();
   OpBuilder b(ret);
@@ -424,7 +423,7 @@ struct FormKernelsPass : lathe::fuse::impl::FormKernelsBase<FormKernelsPass> {
     shape::Facts facts = ir::factsOf(getOperation());
     llvm::StringMap<unsigned> names; // of kernels, unique in the module
     for (auto f : getOperation().getOps<func::FuncOp>())
-      if (failed(Former(f, facts, names, packsImages, extendsRows).run()))
+      if (failed(Former(f, facts, names, {packsImages, extendsRows, storesBothWays}).run()))
         return signalPassFailure();
   }
 };

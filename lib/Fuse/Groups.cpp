@@ -81,8 +81,10 @@ bool Grouper::readsTurned(const Group &group, Operation *op) const {
   return isa<ir::ElementwiseInterface>(op) && llvm::any_of(trees.leavesOf(op), [&](const Trees::Leaf &leaf) {
     Operation *member = leaf.value.getDefiningOp();
     auto known = group.domain.known.find(leaf.value);
-    return llvm::is_contained(group.members, member) && llvm::any_of(leaf.path, turnsRows) && known != group.domain.known.end() &&
-           staysInOrder(group, group.domain, known->second);
+    if (!llvm::is_contained(group.members, member) || llvm::none_of(leaf.path, turnsRows) || known == group.domain.known.end())
+      return false;
+    bool both = group.kind == GroupKind::Row && group.domain.reads.empty() && !leaf.value.hasOneUse();
+    return (both && !storesBothWays) || staysInOrder(group, group.domain, known->second);
   });
 }
 

@@ -29,8 +29,10 @@ struct Group {
 class Grouper {
 public:
   /// `running`: what holds while a kernel runs, for proofs. `extendsRows`: what many elements need of one sum is computed in its kernel.
-  Grouper(mlir::Block &body, const shape::Facts &facts, Trees &trees, HostOrder &host, const shape::Facts &running, bool extendsRows)
-      : body(body), facts(facts), running(running), trees(trees), host(host), extendsRows(extendsRows) {}
+  /// `storesBothWays`: what is kept in two orders is stored by one.
+  Grouper(mlir::Block &body, const shape::Facts &facts, Trees &trees, HostOrder &host, const shape::Facts &running, bool extendsRows,
+          bool storesBothWays)
+      : body(body), facts(facts), running(running), trees(trees), host(host), extendsRows(extendsRows), storesBothWays(storesBothWays) {}
 
   void run();
   /// Groups in an order in which they can run.
@@ -94,7 +96,7 @@ private:
   const shape::Facts &facts, &running;
   Trees &trees;
   HostOrder &host;
-  bool extendsRows;
+  bool extendsRows, storesBothWays;
 };
 
 /// A short name of an op for messages: its model node where it has one.

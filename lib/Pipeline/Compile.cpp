@@ -63,6 +63,7 @@ static target::Preferences preferencesOf(const CompileOptions &options) {
     all.multipliesBytes &= one.multipliesBytes;
     all.packsImages &= one.packsImages;
     all.extendsRows &= one.extendsRows;
+    all.storesBothWays &= one.storesBothWays;
     all.hostTransforms &= one.hostTransforms;
     all.hostPositions &= one.hostPositions;
     all.wholeTransforms &= one.wholeTransforms;
@@ -312,7 +313,7 @@ static Error formKernelsOf(ModuleOp module, const CompileOptions &options) {
     return emitText(options, pipeline::textOf(module));
 
   target::Preferences wanted = preferencesOf(options);
-  auto fuse = [&] { return pipeline::formKernels(module, options.observer, {wanted.packsImages, wanted.extendsRows}); };
+  auto fuse = [&] { return pipeline::formKernels(module, options.observer, {wanted.packsImages, wanted.extendsRows, wanted.storesBothWays}); };
   if (Error e = observed(options, "fuse", fuse, count))
     return e;
   if (options.emit == EmitStage::Kernels)

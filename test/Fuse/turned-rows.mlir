@@ -88,3 +88,22 @@ func.func @short(%x: tensor<2x40x3xf32>) -> tensor<2x3x40xf32> {
   %4 = lathe.sub %0, %3 : tensor<2x3x40xf32>
   return %4 : tensor<2x3x40xf32>
 }
+
+// What is kept in two orders is stored by one kernel, or, where a target's kernels store in one order, by two.
+// RUN: lathe-opt %s --lathe-form-kernels=stores-both-ways=0 | FileCheck %s --check-prefix=ONE
+// CHECK-LABEL: func.func @both
+// CHECK: kernel.generic loop
+// CHECK: kernel.store %{{.*}}["1200*i0 + 30*i1 + i2"]
+// CHECK: kernel.store %{{.*}}["1200*i0 + i1 + 40*i2"]
+// CHECK-NOT: kernel.generic
+// ONE-LABEL: func.func @both
+// ONE: kernel.generic loop
+// ONE: kernel.store
+// ONE-NOT: kernel.store
+// ONE: kernel.generic loop
+// ONE: kernel.store
+func.func @both(%x: tensor<2x40x30xf32>) -> (tensor<2x40x30xf32>, tensor<2x30x40xf32>) {
+  %0 = lathe.abs %x : tensor<2x40x30xf32>
+  %1 = lathe.transpose %0 [0, 2, 1] : tensor<2x40x30xf32> -> tensor<2x30x40xf32>
+  return %0, %1 : tensor<2x40x30xf32>, tensor<2x30x40xf32>
+}

@@ -75,6 +75,8 @@ struct Preferences {
   bool packsImages = true;
   /// A row program makes a sum once and then goes along what needs it. Otherwise each element is a thread's, which makes the sum again.
   bool extendsRows = true;
+  /// What is kept in two orders, its own and a transpose's, is stored in both by one kernel. Otherwise the second is made of the first.
+  bool storesBothWays = true;
   /// Fourier transforms of a length that a run finds are made by a function of the runtime, in the memory of the host. Otherwise they are
   /// products with a matrix, which stay on the device.
   bool hostTransforms = true;

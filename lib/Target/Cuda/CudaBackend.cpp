@@ -108,7 +108,7 @@ public:
   /// A loop is one launch, however short it is. Weights are unpacked in registers, whatever their scales are of.
   target::Preferences preferences() const override {
     return {/*unrolledSteps=*/2, /*multipliesBytes=*/false, /*packsImages=*/false,
-            /*extendsRows=*/false, /*hostTransforms=*/false, /*hostPositions=*/false, /*wholeTransforms=*/true, /*float8=*/true};
+            /*extendsRows=*/false, /*storesBothWays=*/false, /*hostTransforms=*/false, /*hostPositions=*/false, /*wholeTransforms=*/true, /*float8=*/true};
   }
 
   /// Images with their channels last, scatters in place, operands of products in the type of --precision.
