@@ -81,8 +81,10 @@ bool Grouper::readsTurned(const Group &group, Operation *op) const {
   return isa<ir::ElementwiseInterface>(op) && llvm::any_of(trees.leavesOf(op), [&](const Trees::Leaf &leaf) {
     Operation *member = leaf.value.getDefiningOp();
     auto known = group.domain.known.find(leaf.value);
-    if (!llvm::is_contained(group.members, member) || llvm::none_of(leaf.path, turnsRows) || known == group.domain.known.end())
+    if (!llvm::is_contained(group.members, member) || known == group.domain.known.end())
       return false;
+    if (llvm::none_of(leaf.path, turnsRows))
+      return isa<ir::ConvOp>(group.members.front()) && llvm::any_of(leaf.path, weavesOddly);
     bool both = group.kind == GroupKind::Row && group.domain.reads.empty() && !leaf.value.hasOneUse();
     return (both && !storesBothWays) || staysInOrder(group, group.domain, known->second);
   });
@@ -119,7 +121,8 @@ Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
   unsigned added = 0;
   while (at.hasOneUse()) {
     Operation *user = *at.getUsers().begin();
-    if (!isa<ir::TransposeOp, ir::ReshapeOp>(user) || (turnsRows(user) && staysInOrder(group, trial, indices)))
+    bool stays = (turnsRows(user) && staysInOrder(group, trial, indices)) || (weavesOddly(user) && isa<ir::ConvOp>(group.members.front()));
+    if (stays || !isa<ir::TransposeOp, ir::ReshapeOp>(user))
       break;
     std::optional<Dims> next = trial.forward(user, indices, added);
     // A contraction's columns stay one axis, for its panels.

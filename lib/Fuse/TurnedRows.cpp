@@ -21,6 +21,16 @@ bool fuse::turnsRows(Operation *view) {
   return from != last && dims[from].constant().value_or(few) >= few && inner.constant().value_or(few) >= few;
 }
 
+bool fuse::weavesOddly(Operation *view) {
+  constexpr int64_t mostPlaces = 8;
+  auto t = dyn_cast_or_null<ir::TransposeOp>(view);
+  size_t rank = t ? t.getPerm().size() : 0;
+  if (rank < 2 || t.getPerm()[rank - 2] != int64_t(rank) - 1)
+    return false;
+  int64_t places = ir::dimsOf(t.getResult()).back().constant().value_or(0);
+  return places > 2 && places < mostPlaces && !llvm::isPowerOf2_64(places);
+}
+
 bool fuse::isCopy(Operation *op) {
   auto cast = dyn_cast_or_null<ir::CastOp>(op);
   return cast && cast.getX().getType() == cast.getType();

@@ -14,6 +14,9 @@ namespace lathe::fuse {
 
 /// Whether another dimension than the last becomes the last one, and both have elements enough to lie apart.
 bool turnsRows(mlir::Operation *view);
+/// Whether a few neighbours in the result, of a number that is no power of two, come from as many places: the remainders of a transposed convolution. A
+/// product's tiles weave powers of two; a pass of its own takes the others from whole vectors.
+bool weavesOddly(mlir::Operation *view);
 /// A cast to the same type: elements that are brought into order.
 bool isCopy(mlir::Operation *op);
 /// Puts such copies behind transposes of which rows are reduced, where elements that are computed from the rows stay in that order.
