@@ -71,7 +71,7 @@ void Grouper::run() {
 
 bool Grouper::staysInOrder(const Group &group, const Domain &domain, const Dims &indices) const {
   if (group.kind == GroupKind::Row && group.domain.reads.empty())
-    return group.weight > Trees::largestTurned;
+    return llvm::any_of(group.members, [&](Operation *m) { return trees.isLargeToTurn(m); });
   if (auto scan = group.kind == GroupKind::Ordered ? dyn_cast<ir::ScanOp>(group.members.front()) : ir::ScanOp())
     return llvm::none_of(trees.leaves(scan.getX()), [](const Trees::Leaf &leaf) { return llvm::any_of(leaf.path, turnsRows); });
   return readsAlongRows(group) && isOfRows(domain, indices);

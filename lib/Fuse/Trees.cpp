@@ -393,9 +393,25 @@ Trees::Trees(Block &body, bool packsImages) : packsImages(packsImages) {
       if (mustBeRoot(&op))
         roots.insert(&op);
     weigh(&op);
-    if (isPointwise(&op) && !isRoot(&op) && weights[&op] > largestTurned && llvm::any_of(op.getUsers(), turnsRows))
+    if (isPointwise(&op) && !isRoot(&op) && llvm::any_of(op.getUsers(), turnsRows) && isLargeToTurn(&op))
       roots.insert(&op);
   }
+}
+
+bool Trees::isLargeToTurn(Operation *op) const {
+  if (weightOf(op) <= largestTurned)
+    return false;
+  SmallVector<Value> work(op->getOperands());
+  llvm::DenseSet<Operation *> seen;
+  while (!work.empty()) {
+    Operation *below = work.pop_back_val().getDefiningOp();
+    if (!below || isRoot(below) || !seen.insert(below).second)
+      continue;
+    if (isa<ir::GatherOp, ir::GatherNdOp>(below)) // elements from anywhere have no order to keep
+      return false;
+    llvm::append_range(work, below->getOperands());
+  }
+  return true;
 }
 
 void Trees::collect(Value v, std::vector<Operation *> &path, std::vector<Leaf> &out, llvm::DenseSet<Value> &seen) const {

@@ -27,6 +27,8 @@ public:
   /// Is the value kept in memory or computed in its own right (against: computed at its use)?
   bool isRoot(mlir::Operation *op) const { return roots.contains(op); }
   void addRoot(mlir::Operation *op) { roots.insert(op); }
+  /// Whether the op's tree, which reads elements where they lie, is too large for tiles that are transposed in registers.
+  bool isLargeToTurn(mlir::Operation *op) const;
   /// An estimate of the instructions that the op and its tree take.
   unsigned weightOf(mlir::Operation *op) const { return weights.lookup(op); }
   /// How often the value would be computed if those who read it had not been refused; 0 where they were not.

@@ -27,7 +27,11 @@ bool fuse::weavesOddly(Operation *view) {
   size_t rank = t ? t.getPerm().size() : 0;
   if (rank < 2 || t.getPerm()[rank - 2] != int64_t(rank) - 1)
     return false;
-  int64_t places = ir::dimsOf(t.getResult()).back().constant().value_or(0);
+  ir::Dims dims = ir::dimsOf(t.getResult());
+  auto joined = t->hasOneUse() ? dyn_cast<ir::ReshapeOp>(*t->user_begin()) : ir::ReshapeOp(); // to one dimension with what they lie between
+  if (!joined || ir::dimsOf(joined.getResult()).back() != dims[rank - 2] * dims[rank - 1])
+    return false;
+  int64_t places = dims.back().constant().value_or(0);
   return places > 2 && places < mostPlaces && !llvm::isPowerOf2_64(places);
 }
 

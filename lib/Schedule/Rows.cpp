@@ -66,11 +66,12 @@ AxisSet schedule::parallelAxes(const BodyInfo &info) {
   return set;
 }
 
-/// How often an access runs beside others, about: an axis of some length counts four times as many powers of two as a short one.
+/// How often an access runs beside others, about. Beside sums, of which a few numbers are stored for all that is read, an axis of some length counts four times
+/// as many powers of two as a short one.
 static int runsOf(const BodyInfo &info, Operation *op) {
   constexpr int64_t someLength = 16;
-  constexpr int longAxis = 4, shortAxis = 1, most = 20;
-  int powers = 0;
+  constexpr int shortAxis = 1, most = 20;
+  int longAxis = llvm::any_of(info.ops, [](Operation *o) { return isa<kernel::ReduceOp>(o); }) ? 4 : shortAxis, powers = 0;
   for (unsigned axis : lower::axesIn(info, info.domainOf(op)))
     powers += info.extents[axis].constant().value_or(someLength) >= someLength ? longAxis : shortAxis;
   return 1 << std::min(powers, most);
