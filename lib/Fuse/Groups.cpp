@@ -69,49 +69,6 @@ void Grouper::run() {
     }
 }
 
-bool Grouper::staysInOrder(const Group &group, const Domain &domain, const Dims &indices) const {
-  if (group.kind == GroupKind::Row && group.domain.reads.empty())
-    return llvm::any_of(group.members, [&](Operation *m) { return trees.isLargeToTurn(m); });
-  if (auto scan = group.kind == GroupKind::Ordered ? dyn_cast<ir::ScanOp>(group.members.front()) : ir::ScanOp())
-    return llvm::none_of(trees.leaves(scan.getX()), [](const Trees::Leaf &leaf) { return llvm::any_of(leaf.path, turnsRows); });
-  return readsAlongRows(group) && isOfRows(domain, indices);
-}
-
-bool Grouper::readsTurned(const Group &group, Operation *op) const {
-  return isa<ir::ElementwiseInterface>(op) && llvm::any_of(trees.leavesOf(op), [&](const Trees::Leaf &leaf) {
-    Operation *member = leaf.value.getDefiningOp();
-    auto known = group.domain.known.find(leaf.value);
-    if (!llvm::is_contained(group.members, member) || known == group.domain.known.end())
-      return false;
-    if (llvm::none_of(leaf.path, turnsRows))
-      return isa<ir::ConvOp>(group.members.front()) && llvm::any_of(leaf.path, weavesOddly);
-    bool both = group.kind == GroupKind::Row && group.domain.reads.empty() && !leaf.value.hasOneUse();
-    return (both && !storesBothWays) || staysInOrder(group, group.domain, known->second);
-  });
-}
-
-bool Grouper::readsAlongRows(const Group &group) const {
-  if (group.kind != GroupKind::Row)
-    return false;
-  std::set<std::string> reduced = group.domain.reducedAxes();
-  return llvm::any_of(group.members, [&](Operation *m) {
-    auto reduce = dyn_cast<ir::ReduceOp>(m);
-    if (!reduce || !group.domain.reads.count(m))
-      return false;
-    std::vector<std::string> last = group.domain.axesIn({group.domain.reads.find(m)->second[0].back()});
-    bool alongRow = llvm::any_of(last, [&](const std::string &a) { return reduced.count(a); });
-    return alongRow && llvm::any_of(trees.leaves(reduce.getX()), [&](const Trees::Leaf &leaf) {
-      bool isMember = leaf.value.getDefiningOp() && llvm::is_contained(group.members, leaf.value.getDefiningOp());
-      return !isMember && ir::typeOf(leaf.value).getRank() > 1 && llvm::none_of(leaf.path, turnsRows);
-    });
-  });
-}
-
-bool Grouper::isOfRows(const Domain &domain, const Dims &indices) const {
-  std::set<std::string> reduced = domain.reducedAxes();
-  return llvm::any_of(domain.axesIn(indices), [&](const std::string &a) { return reduced.count(a); });
-}
-
 Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
   if (group.kind == GroupKind::Host || group.kind == GroupKind::Scatter)
     return v; // it lies in its own order, and no domain knows its places
@@ -121,8 +78,7 @@ Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
   unsigned added = 0;
   while (at.hasOneUse()) {
     Operation *user = *at.getUsers().begin();
-    bool stays = (turnsRows(user) && staysInOrder(group, trial, indices)) || (weavesOddly(user) && isa<ir::ConvOp>(group.members.front()));
-    if (stays || !isa<ir::TransposeOp, ir::ReshapeOp>(user))
+    if (!isa<ir::TransposeOp, ir::ReshapeOp>(user) || staysInOrder(group, user, trial, indices))
       break;
     std::optional<Dims> next = trial.forward(user, indices, added);
     // A contraction's columns stay one axis, for its panels.
@@ -670,8 +626,7 @@ std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indi
       return "its domain is smaller";
   if (std::string why = checkCoverage(trial, op->getResult(0), indices); !why.empty())
     return why;
-  bool isTurned = !indices.empty() && isOfRows(trial.domain, indices) && !isOfRows(trial.domain, {indices.back()}) && !ir::dimsOf(op->getResult(0)).back().isOne();
-  if (isTurned && readsAlongRows(trial))
+  if (liesAcrossRows(trial, op->getResult(0), indices))
     return "its elements would lie along another axis than the rows";
   for (Value o : op->getOperands())
     if (std::string why = checkReads(trial, o, indices); !why.empty())

@@ -46,15 +46,16 @@ public:
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
 
 private:
-  /// Whether a value with these indices is stored in its own order although a transpose follows: tiles of squares that are transposed in registers take
-  /// no large bodies, and what is read along rows that are reduced or scanned is stored along them.
-  bool staysInOrder(const Group &group, const Domain &domain, const Dims &indices) const;
-  /// Whether an elementwise op takes such a value behind the transpose.
+  // TurnedRows.cpp: what a transpose behind a group would put into another order than the group works in.
+  /// Whether a value with these indices is stored in its own order although the view, a transpose, follows: tiles of squares that are transposed in
+  /// registers take no large bodies, and what is read along rows that are reduced or scanned is stored along them.
+  bool staysInOrder(const Group &group, mlir::Operation *view, const Domain &domain, const Dims &indices) const;
+  /// Whether an elementwise op takes such a value behind the view.
   bool readsTurned(const Group &group, mlir::Operation *op) const;
   /// Whether the group reduces rows of what it reads along them, as they lie.
   bool readsAlongRows(const Group &group) const;
-  /// Whether elements at these indices are those of rows that are reduced.
-  bool isOfRows(const Domain &domain, const Dims &indices) const;
+  /// Whether a value of elements of such rows has others side by side than they do.
+  bool liesAcrossRows(const Group &group, mlir::Value value, const Dims &indices) const;
   void place(mlir::Operation *op);
   void start(mlir::Operation *op, Group group);
   void startRow(mlir::Operation *op);

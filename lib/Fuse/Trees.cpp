@@ -269,9 +269,8 @@ static bool isTurnedBack(ir::TransposeOp turned) {
   for (size_t i = 0; i < path.size(); ++i)
     for (Operation *user : path[i]->getUsers()) {
       if (auto back = dyn_cast<ir::TransposeOp>(user)) {
-        for (auto [d, p] : llvm::enumerate(back.getPerm()))
-          if (turned.getPerm()[p] != int64_t(d))
-            return false;
+        if (!turnsBack(back, turned))
+          return false;
         continue;
       }
       auto gather = dyn_cast<ir::GatherOp>(user);
@@ -285,8 +284,8 @@ static bool isTurnedBack(ir::TransposeOp turned) {
 bool Trees::mustBeRoot(Operation *op) {
   if (hasOwnLoop(op) || isHeavyRoot(op))
     return true;
-  if (auto cast = dyn_cast<ir::CastOp>(op); cast && cast.getX().getType() == cast.getType())
-    return true; // a copy, put here to bring elements into order
+  if (isCopy(op))
+    return true;
   Uses uses;
   collectUses(op->getResult(0), uses);
   // What something unpacked is multiplied with is read from memory, as for a contraction; of a half type as that.
@@ -399,6 +398,7 @@ Trees::Trees(Block &body, bool packsImages) : packsImages(packsImages) {
 }
 
 bool Trees::isLargeToTurn(Operation *op) const {
+  constexpr unsigned largestTurned = 24; // instructions
   if (weightOf(op) <= largestTurned)
     return false;
   SmallVector<Value> work(op->getOperands());

@@ -19,15 +19,13 @@ constexpr unsigned largestTree = 400, largestKernel = 1200;
 
 class Trees {
 public:
-  /// What is stored in tiles that are transposed in registers takes no more instructions: larger ones are stored first as they are computed.
-  static constexpr unsigned largestTurned = 24;
   /// `packsImages`: what scales the channels that a convolution reads is computed there.
   Trees(mlir::Block &body, bool packsImages);
 
   /// Is the value kept in memory or computed in its own right (against: computed at its use)?
   bool isRoot(mlir::Operation *op) const { return roots.contains(op); }
   void addRoot(mlir::Operation *op) { roots.insert(op); }
-  /// Whether the op's tree, which reads elements where they lie, is too large for tiles that are transposed in registers.
+  /// Whether the op's tree, which reads elements where they lie, is too large for tiles that are transposed in registers: it is stored first as it is computed.
   bool isLargeToTurn(mlir::Operation *op) const;
   /// An estimate of the instructions that the op and its tree take.
   unsigned weightOf(mlir::Operation *op) const { return weights.lookup(op); }

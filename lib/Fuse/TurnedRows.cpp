@@ -1,6 +1,7 @@
 //===- TurnedRows.cpp - Rows that lie along another axis than they are read ===//
 
 #include "TurnedRows.h"
+#include "Groups.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -40,7 +41,7 @@ bool fuse::isCopy(Operation *op) {
   return cast && cast.getX().getType() == cast.getType();
 }
 
-static bool turnsBack(ir::TransposeOp back, ir::TransposeOp turned) {
+bool fuse::turnsBack(ir::TransposeOp back, ir::TransposeOp turned) {
   for (auto [d, p] : llvm::enumerate(back.getPerm()))
     if (turned.getPerm()[p] != int64_t(d))
       return false;
@@ -85,4 +86,54 @@ void fuse::copyTurnedRows(Block &body) {
     auto copy = b.create<ir::CastOp>(turned.getLoc(), turned.getType(), turned.getResult());
     turned.getResult().replaceAllUsesExcept(copy, copy);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Behind a group
+//===----------------------------------------------------------------------===//
+
+/// Whether elements at these indices are those of rows that are reduced.
+static bool isOfRows(const Domain &domain, const Dims &indices) {
+  std::set<std::string> reduced = domain.reducedAxes();
+  return llvm::any_of(domain.axesIn(indices), [&](const std::string &a) { return reduced.count(a); });
+}
+
+bool Grouper::staysInOrder(const Group &group, Operation *view, const Domain &domain, const Dims &indices) const {
+  if (isa<ir::ConvOp>(group.members.front()) && weavesOddly(view))
+    return true;
+  if (!turnsRows(view))
+    return false;
+  if (group.kind == GroupKind::Row && group.domain.reads.empty())
+    return llvm::any_of(group.members, [&](Operation *m) { return trees.isLargeToTurn(m); });
+  if (auto scan = group.kind == GroupKind::Ordered ? dyn_cast<ir::ScanOp>(group.members.front()) : ir::ScanOp())
+    return llvm::none_of(trees.leaves(scan.getX()), [](const Trees::Leaf &leaf) { return llvm::any_of(leaf.path, turnsRows); });
+  return readsAlongRows(group) && isOfRows(domain, indices);
+}
+
+bool Grouper::readsTurned(const Group &group, Operation *op) const {
+  return isa<ir::ElementwiseInterface>(op) && llvm::any_of(trees.leavesOf(op), [&](const Trees::Leaf &leaf) {
+    auto known = group.domain.known.find(leaf.value);
+    if (!llvm::is_contained(group.members, leaf.value.getDefiningOp()) || known == group.domain.known.end())
+      return false;
+    bool twice = !storesBothWays && group.kind == GroupKind::Row && group.domain.reads.empty() && !leaf.value.hasOneUse();
+    return llvm::any_of(leaf.path, [&](Operation *view) { return (twice && turnsRows(view)) || staysInOrder(group, view, group.domain, known->second); });
+  });
+}
+
+bool Grouper::readsAlongRows(const Group &group) const {
+  return group.kind == GroupKind::Row && llvm::any_of(group.members, [&](Operation *m) {
+    auto reduce = dyn_cast<ir::ReduceOp>(m);
+    auto reads = group.domain.reads.find(m);
+    if (!reduce || reads == group.domain.reads.end() || !isOfRows(group.domain, {reads->second[0].back()}))
+      return false;
+    return llvm::any_of(trees.leaves(reduce.getX()), [&](const Trees::Leaf &leaf) {
+      bool isMember = llvm::is_contained(group.members, leaf.value.getDefiningOp());
+      return !isMember && ir::typeOf(leaf.value).getRank() > 1 && llvm::none_of(leaf.path, turnsRows);
+    });
+  });
+}
+
+bool Grouper::liesAcrossRows(const Group &group, Value value, const Dims &indices) const {
+  bool across = !indices.empty() && isOfRows(group.domain, indices) && !isOfRows(group.domain, {indices.back()}) && !ir::dimsOf(value).back().isOne();
+  return across && readsAlongRows(group);
 }

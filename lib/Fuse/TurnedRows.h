@@ -17,6 +17,8 @@ bool turnsRows(mlir::Operation *view);
 /// Whether a few neighbours in the result, of a number that is no power of two, come from as many places: the remainders of a transposed convolution. A
 /// product's tiles weave powers of two; a pass of its own takes the others from whole vectors.
 bool weavesOddly(mlir::Operation *view);
+/// Whether one transpose takes elements back to where they were before the other.
+bool turnsBack(ir::TransposeOp back, ir::TransposeOp turned);
 /// A cast to the same type: elements that are brought into order.
 bool isCopy(mlir::Operation *op);
 /// Puts such copies behind transposes of which rows are reduced, where elements that are computed from the rows stay in that order.

@@ -60,22 +60,35 @@ Value BodyEmitter::emitRun(kernel::LoadOp op, bool rises, Type memory, Value fil
       });
 }
 
+/// Where the access's element at a value of the lane axis lies.
+Value BodyEmitter::pointerAt(kernel::LoadOp op, Type memory, Value lane) {
+  Context &c = *context;
+  Value ref = c.refs[cast<BlockArgument>(op.getRef()).getArgNumber()];
+  return c.b.create<LLVM::GEPOp>(c.loc, ref.getType(), memory, ref, ValueRange{offsetAt(op, valuesOf(op.getIndices()), lane)}, /*inbounds=*/true);
+}
+
+/// What is known of a vector whose first lane is the first of a period, or gathered lanes.
+Value BodyEmitter::emitPeriod(int64_t period, Type memory, llvm::function_ref<Value()> known, llvm::function_ref<Value()> gathered) {
+  Context &c = *context;
+  Value over = c.b.create<arith::RemUIOp>(c.loc, axisValues[laneAxis], constantI64(c.b, c.loc, period));
+  Value isFirst = c.b.create<arith::CmpIOp>(c.loc, arith::CmpIPredicate::eq, over, constantI64(c.b, c.loc, 0));
+  auto orGathered = [&]() -> Value {
+    Value v = known();
+    return v ? v : gathered();
+  };
+  return emitEither(isFirst, laneType(memory), orGathered, gathered);
+}
+
 /// Elements that stand in so many places in turn: where the first lane is the first of these, the vector's elements are known.
 Value BodyEmitter::emitRepeated(kernel::LoadOp op, int64_t repeats, Type memory, Value fill, Value active) {
   Context &c = *context;
-  Value begin = axisValues[laneAxis], period = constantI64(c.b, c.loc, std::min<int64_t>(repeats, width));
-  Value over = c.b.create<arith::RemUIOp>(c.loc, begin, period);
-  Value isFirst = c.b.create<arith::CmpIOp>(c.loc, arith::CmpIPredicate::eq, over, constantI64(c.b, c.loc, 0));
-  auto gathered = [&] { return emitGather(op, memory, fill, active); };
   auto known = [&]() -> Value {
-    Value ref = c.refs[cast<BlockArgument>(op.getRef()).getArgNumber()], first = offsetAt(op, valuesOf(op.getIndices()), begin);
-    Value pointer = c.b.create<LLVM::GEPOp>(c.loc, ref.getType(), memory, ref, ValueRange{first}, /*inbounds=*/true);
+    Value pointer = pointerAt(op, memory, axisValues[laneAxis]);
     if (repeats >= width)
       return splat(c.hooks.load(c.b, c.loc, {op, pointer, memory, {}}, {}));
-    Value v = c.hooks.loadRepeated(c.b, c.loc, {op, pointer, laneType(memory), active}, repeats, fill);
-    return v ? v : gathered();
+    return c.hooks.loadRepeated(c.b, c.loc, {op, pointer, laneType(memory), active}, repeats, fill);
   };
-  return emitEither(isFirst, laneType(memory), known, gathered);
+  return emitPeriod(std::min<int64_t>(repeats, width), memory, known, [&] { return emitGather(op, memory, fill, active); });
 }
 
 /// Lanes that take turns among several places: where the first lane is of the first of them, each place's elements are known.
@@ -85,20 +98,16 @@ Value BodyEmitter::emitAlternating(kernel::LoadOp op, Type memory, Value fill, V
   auto gathered = [&] { return emitGather(op, memory, fill, active); };
   if (width % of.places || width == of.places || op.getPredicate())
     return gathered();
-  Value begin = axisValues[laneAxis], last = exprWith(c.info.extents[laneAxis] - Expr(1), {});
-  Value over = c.b.create<arith::RemUIOp>(c.loc, begin, constantI64(c.b, c.loc, of.places));
-  Value isFirst = c.b.create<arith::CmpIOp>(c.loc, arith::CmpIPredicate::eq, over, constantI64(c.b, c.loc, 0));
   auto known = [&]() -> Value {
-    Value ref = c.refs[cast<BlockArgument>(op.getRef()).getArgNumber()];
+    Value last = exprWith(c.info.extents[laneAxis] - Expr(1), {});
     SmallVector<Value> pointers;
     for (int64_t place = 0; place < of.places; ++place) {
-      Value lane = c.b.create<arith::AddIOp>(c.loc, begin, constantI64(c.b, c.loc, place));
+      Value lane = c.b.create<arith::AddIOp>(c.loc, axisValues[laneAxis], constantI64(c.b, c.loc, place));
       if (mask) // a lane beyond the axis's end does not count
         lane = c.b.create<arith::MinSIOp>(c.loc, lane, last);
-      pointers.push_back(c.b.create<LLVM::GEPOp>(c.loc, ref.getType(), memory, ref, ValueRange{offsetAt(op, valuesOf(op.getIndices()), lane)}, /*inbounds=*/true));
+      pointers.push_back(pointerAt(op, memory, lane));
     }
-    Value v = c.hooks.loadAlternating(c.b, c.loc, {op, pointers[0], laneType(memory), active}, pointers, of.moves, fill ? splat(fill) : fill);
-    return v ? v : gathered();
+    return c.hooks.loadAlternating(c.b, c.loc, {op, pointers[0], laneType(memory), active}, pointers, of.moves, fill ? splat(fill) : fill);
   };
-  return emitEither(isFirst, laneType(memory), known, gathered);
+  return emitPeriod(of.places, memory, known, gathered);
 }

@@ -94,6 +94,8 @@ LaneRun lower::laneRun(const BodyInfo &info, mlir::Operation *access, unsigned a
   return runOf(e, info.axes[axis]).value_or(LaneRun::None);
 }
 
+static bool moves(const Atom &a, StringRef axis) { return Expr::fromAtom(a).mentions(axis.str()); }
+
 /// What the axis itself is divided by; nothing for any other atom.
 static std::optional<int64_t> dividedBy(const Atom &a, Atom::Kind kind, StringRef axis) {
   return a.kind == kind && a.operands[0] == Expr::symbol(axis) ? a.operands[1].constant() : std::nullopt;
@@ -104,12 +106,13 @@ std::optional<Alternation> lower::alternatesAlong(const Expr &e, StringRef axis)
   std::optional<int64_t> rounds, places;
   bool byOne = true;
   for (const Expr::Term &t : e.terms()) {
-    auto moves = [&](const Atom &a) { return Expr::fromAtom(a).mentions(axis.str()); };
-    if (llvm::none_of(t.atoms, moves))
+    auto along = [&](const Atom &a) { return moves(a, axis); };
+    int64_t count = llvm::count_if(t.atoms, along);
+    if (count == 0)
       continue;
-    const Atom &moving = *llvm::find_if(t.atoms, moves);
-    if (llvm::count_if(t.atoms, moves) != 1)
+    if (count > 1)
       return std::nullopt;
+    const Atom &moving = *llvm::find_if(t.atoms, along);
     if (std::optional<int64_t> n = dividedBy(moving, Atom::Kind::Mod, axis); n && !places) {
       places = n;
       byOne = t.coefficient == 1 && t.atoms.size() == 1;
@@ -127,16 +130,15 @@ std::optional<Alternation> lower::alternatesAlong(const Expr &e, StringRef axis)
 std::optional<int64_t> lower::repeatsAlong(const Expr &e, llvm::StringRef axis) {
   std::optional<int64_t> repeats;
   for (const Expr::Term &t : e.terms()) {
-    auto moves = [&](const Atom &a) { return Expr::fromAtom(a).mentions(axis.str()); };
-    if (llvm::none_of(t.atoms, moves))
+    if (llvm::none_of(t.atoms, [&](const Atom &a) { return moves(a, axis); }))
       continue;
     if (repeats || t.coefficient != 1 || t.atoms.size() != 1)
       return std::nullopt;
     const Atom &a = t.atoms[0];
     if (a.kind == Atom::Kind::Symbol)
       repeats = 1;
-    else if (a.kind == Atom::Kind::FloorDiv && a.operands[0] == Expr::symbol(axis.str()))
-      repeats = a.operands[1].constant();
+    else
+      repeats = dividedBy(a, Atom::Kind::FloorDiv, axis);
     if (!repeats || *repeats < 1)
       return std::nullopt;
   }

@@ -68,10 +68,10 @@ AxisSet schedule::parallelAxes(const BodyInfo &info) {
 
 /// How often an access runs beside others, about. Beside sums, of which a few numbers are stored for all that is read, an axis of some length counts four times
 /// as many powers of two as a short one.
-static int runsOf(const BodyInfo &info, Operation *op) {
+static int runsOf(const BodyInfo &info, Operation *op, bool besideSums) {
   constexpr int64_t someLength = 16;
   constexpr int shortAxis = 1, most = 20;
-  int longAxis = llvm::any_of(info.ops, [](Operation *o) { return isa<kernel::ReduceOp>(o); }) ? 4 : shortAxis, powers = 0;
+  int longAxis = besideSums ? 4 : shortAxis, powers = 0;
   for (unsigned axis : lower::axesIn(info, info.domainOf(op)))
     powers += info.extents[axis].constant().value_or(someLength) >= someLength ? longAxis : shortAxis;
   return 1 << std::min(powers, most);
@@ -82,11 +82,12 @@ int schedule::laneScore(const BodyInfo &info, unsigned axis, bool reduces) {
   std::optional<int64_t> extent = info.extents[axis].constant();
   if (extent && *extent < 2)
     return 0;
+  bool besideSums = llvm::any_of(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
   int score = 0;
   for (Operation *op : info.ops) {
     if (!isAccess(op))
       continue;
-    int weight = runsOf(info, op);
+    int weight = runsOf(info, op, besideSums);
     if (isa<kernel::StoreOp>(op))
       weight += weight / 2;
     if (!has(info.domainOf(op), axis))

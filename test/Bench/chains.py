@@ -150,12 +150,11 @@ class Chain:
         shape, d = self.values[x].shape, self.draw
         at = d.randrange(len(shape) - 1)
         if d.random() < .4:
-            to = [0] * at + [-1] + [0] * 0
             if at + 2 < len(shape):
                 sizes = self.put('Shape', [x])
                 parts = [self.put('Slice', [sizes, self.constant(np.array([a])), self.constant(np.array([b]))]) for a, b in ((0, at), (at + 2, len(shape)))]
                 return self.put('Reshape', [x, self.put('Concat', [parts[0], self.constant(np.array([-1])), parts[1]], axis=0)])
-            return self.put('Reshape', [x, self.constant(np.array(to))])
+            return self.put('Reshape', [x, self.constant(np.array([0] * at + [-1]))])
         heads = d.choice([h for h in (2, 4, 8) if shape[-1] % h == 0])
         self.put('Reshape', [x, self.constant(np.array([0] * (len(shape) - 1) + [heads, shape[-1] // heads]))])
 

@@ -3,13 +3,12 @@
 Regressors with several targets, aggregates and base values, classifiers of two and of more classes, in both forms of two. Exit code 1 when
 something differs, 77 when onnxruntime cannot be used."""
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
-from verdict import verdict
+from verdict import fault, verdict
 
 FEATURES, ROWS = 6, 50
 
@@ -83,18 +82,11 @@ def main():
         session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
         want = dict(zip([o.name for o in session.get_outputs()], session.run(None, {"x": x})))
         with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / "m.onnx").write_bytes(made.SerializeToString())
-            np.savez(folder / "data.npz", x=x, **want)
-            commands = ([lathe, "compile", folder / "m.onnx", "-o", folder / "m.so", "--target", "x86_64:baseline"],
-                        [lathe, "run", folder / "m.so", "--inputs", folder / "data.npz", "--expect", folder / "data.npz"])
-            for command in commands:
-                done = subprocess.run(command, capture_output=True, text=True)
-                if done.returncode:
-                    faults.append(f"case {number}: {operator} {attributes}: {done.stderr.strip()}")
-                    break
-            else:
-                agree += 1
+            wrong = fault(lathe, pathlib.Path(name), made, dict(x=x, **want), "--target", "x86_64:baseline")
+        if wrong:
+            faults.append(f"case {number}: {operator} {attributes}: {wrong}")
+        else:
+            agree += 1
     return verdict(agree, "models", faults, "ONNX Runtime")
 
 

@@ -98,6 +98,8 @@ private:
   mlir::Value emitGather(kernel::LoadOp op, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
   mlir::Value emitRun(kernel::LoadOp op, bool rises, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
   mlir::Value emitRepeated(kernel::LoadOp op, int64_t repeats, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
+  mlir::Value pointerAt(kernel::LoadOp op, mlir::Type memoryType, mlir::Value lane);
+  mlir::Value emitPeriod(int64_t period, mlir::Type memoryType, llvm::function_ref<mlir::Value()> known, llvm::function_ref<mlir::Value()> gathered);
   mlir::Value emitAlternating(kernel::LoadOp op, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
   mlir::Value emitEither(mlir::Value condition, mlir::Type type, llvm::function_ref<mlir::Value()> then, llvm::function_ref<mlir::Value()> otherwise);
   mlir::Value offsetAt(mlir::Operation *op, mlir::ValueRange indices, mlir::Value lane);

@@ -138,8 +138,8 @@ static void learnLargest(shape::Facts &facts, const Expr &size, const Expr &valu
       facts.addLessEqual(part, size);
 }
 
-/// Symbols, and the relations that `holds` accepts.
-static shape::Facts factsFrom(ModuleOp module, llvm::function_ref<bool(RelationOp, const Expr &, const Expr &)> holds) {
+/// Symbols, of which `late` have their values while a model runs, and the relations that `holds` accepts.
+static shape::Facts factsFrom(ModuleOp module, const std::set<std::string> &late, llvm::function_ref<bool(RelationOp, const Expr &, const Expr &)> holds) {
   shape::Facts facts;
   std::set<std::string> computed;
   for (SymbolOp s : module.getOps<SymbolOp>())
@@ -159,7 +159,6 @@ static shape::Facts factsFrom(ModuleOp module, llvm::function_ref<bool(RelationO
       shape::learnOrder(facts, left - right);
   }
   // Quotients have their names and ranges from the relations; what else is computed has the range that is written.
-  std::set<std::string> late = lateSymbols(module);
   for (SymbolOp s : module.getOps<SymbolOp>()) {
     if (!s.getDefinition())
       continue;
@@ -176,14 +175,14 @@ shape::Facts ir::factsOf(ModuleOp module) {
   auto isLate = [&](const Expr &e) {
     return llvm::any_of(e.symbols(), [&](const std::string &s) { return late.count(s) != 0; });
   };
-  return factsFrom(module, [&](RelationOp r, const Expr &left, const Expr &right) {
+  return factsFrom(module, late, [&](RelationOp r, const Expr &left, const Expr &right) {
     return !r.getScope() && !isLate(left) && !isLate(right);
   });
 }
 
 shape::Facts ir::factsWhileRunning(ModuleOp module, StringRef function) {
   auto holds = [&](RelationOp r) { return !r.getScope() || *r.getScope() == function; };
-  shape::Facts facts = factsFrom(module, [&](RelationOp r, const Expr &, const Expr &) { return holds(r); });
+  shape::Facts facts = factsFrom(module, lateSymbols(module), [&](RelationOp r, const Expr &, const Expr &) { return holds(r); });
   module.walk([&](LoopOp loop) { // the number of an iteration is below their number
     if (loop.getBody() == function && !loop.getLimit().empty() && !loop.getCounter().empty())
       facts.setAxis(loop.getCounter(), Expr::parsed(loop.getLimit()));

@@ -33,6 +33,9 @@ namespace {
 
 /// Products per element beside which a read in another order does not count.
 constexpr int64_t manyProducts = 64;
+/// A filter of at most this many products per element may read an image with its channels first: the rows that are packed for
+/// it are short, and gathering them costs little beside the products.
+constexpr int64_t shortFilter = 256;
 
 /// An access to a buffer and the place that it addresses.
 struct Access {

@@ -10,9 +10,6 @@ namespace lathe::target {
 /// Fewer channels than this leave too many lanes empty (of 16, the most there are); pixels are put there instead. ChannelsLast
 /// and PackFilters go by the same numbers: an order of channels is of use where filters are packed for it.
 constexpr int64_t fewestChannels = 12;
-/// A filter of at most this many products per element may read an image with its channels first: the rows that are packed for
-/// it are short, and gathering them costs little beside the products.
-constexpr int64_t shortFilter = 256;
 
 /// Products per element beside which transposing squares of results in registers takes little.
 constexpr int64_t fewestBesideTransposing = 128;

@@ -1,9 +1,8 @@
 """Bodies that run many times, branches, sequences; operators of newer sets and those that few models have."""
 import numpy as np
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from .case import add, bits, floats, integers, node, scale, whole
+from .case import add, floats, integers, node, scale, whole
 
 of = helper.make_tensor_value_info
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL

@@ -1,10 +1,7 @@
 """Operators of ONNX Runtime's own domain: attention of transformers, norms with a sum in front, quantised forms."""
 import numpy as np
-from onnx import helper
 
-from .case import add, floats, image, integers, node, scale, whole
-
-f16 = np.float16
+from .case import add, floats, image, integers, node, scale
 
 
 def own(name, op, inputs, constants=None, outputs='y', taken=None, tolerance=1e-3, open=False, **attributes):

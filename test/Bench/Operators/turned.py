@@ -11,7 +11,6 @@ LAST, HEADS = [0, 2, 3, 1], [0, 2, 1]
 def beside(name, make, shape, perm, constants=None, opset=18, tolerance=1e-3):
     """`make`: nodes from 'a' to 'c'. The operator works on `shape`; in front the input has another order, behind the result gets one."""
     KINDS.append((name, make, shape, constants, opset, tolerance))
-    given = tuple(shape[perm.index(d)] for d in range(len(perm)))
     back = [int(i) for i in np.argsort(perm)]
     for is_open in (False, True):
         suffix = '_open' if is_open else ''

@@ -24,6 +24,9 @@ template <typename T> static SmallVector<int64_t> inOrder(llvm::ArrayRef<T> keys
   return order;
 }
 
+/// One place for all of x.
+static Value placeOfAll(Node &n, Value x, int64_t place) { return n.g.broadcastTo(n.g.size(Expr(place)), n.dims(x)); }
+
 /// Of 64 bits in what is between: x may be any number.
 static Value placeInTable(Node &n, Value x, llvm::ArrayRef<int64_t> keys, llvm::ArrayRef<int64_t> order) {
   int64_t least = keys[order.front()], most = keys[order.back()], none = keys.size();
@@ -34,7 +37,7 @@ static Value placeInTable(Node &n, Value x, llvm::ArrayRef<int64_t> keys, llvm::
   Value inside = n.g.binary<ir::AndOp>(n.g.compare(CompareKind::GE, x, all(least)), n.g.compare(CompareKind::LE, x, all(most)));
   Value at = n.g.cast(n.g.sub(n.g.select(inside, x, all(least)), all(least)), n.g.b.getI64Type());
   Value found = n.g.gather(n.g.integers(table), at, 0);
-  return n.g.select(inside, found, n.g.broadcastTo(n.g.size(Expr(none)), n.dims(x)));
+  return n.g.select(inside, found, placeOfAll(n, x, none));
 }
 
 /// `sorted`: the keys in their order.
@@ -42,15 +45,13 @@ static Value placeBySearch(Node &n, Value x, Value sorted, llvm::ArrayRef<int64_
   int64_t last = order.size() - 1;
   Value at = n.g.binary<ir::MinOp>(ir::placeInSorted(n.g, sorted, x, false), double(last));
   Value hit = n.g.compare(CompareKind::EQ, n.g.gather(sorted, at, 0), x);
-  return n.g.select(hit, n.g.gather(n.g.integers(order), at, 0), n.g.broadcastTo(n.g.size(Expr(none)), n.dims(x)));
+  return n.g.select(hit, n.g.gather(n.g.integers(order), at, 0), placeOfAll(n, x, none));
 }
-
-static Value nowhere(Node &n, Value x, size_t count) { return n.g.broadcastTo(n.g.size(Expr(int64_t(count))), n.dims(x)); }
 
 Value placeAmong(Node &n, Value x, llvm::ArrayRef<int64_t> keys) {
   SmallVector<int64_t> order = inOrder(keys);
   if (order.empty())
-    return nowhere(n, x, keys.size());
+    return placeOfAll(n, x, keys.size());
   uint64_t span = uint64_t(keys[order.back()]) - uint64_t(keys[order.front()]);
   if (span < mostOfTable * order.size() + shortTable)
     return placeInTable(n, x, keys, order);
@@ -62,7 +63,7 @@ Value placeAmong(Node &n, Value x, llvm::ArrayRef<int64_t> keys) {
 
 Value placeAmong(Node &n, Value x, llvm::ArrayRef<double> keys) {
   SmallVector<int64_t> order = inOrder(keys);
-  Value place = nowhere(n, x, keys.size());
+  Value place = placeOfAll(n, x, keys.size());
   if (!order.empty()) {
     SmallVector<double> sorted;
     for (int64_t i : order)
@@ -74,7 +75,7 @@ Value placeAmong(Node &n, Value x, llvm::ArrayRef<double> keys) {
   const double *nan = llvm::find_if(keys, [](double k) { return std::isnan(k); });
   if (nan == keys.end())
     return place;
-  return n.g.select(n.g.compare(CompareKind::NE, x, x), nowhere(n, x, nan - keys.begin()), place);
+  return n.g.select(n.g.compare(CompareKind::NE, x, x), placeOfAll(n, x, nan - keys.begin()), place);
 }
 
 } // namespace lathe::onnx
