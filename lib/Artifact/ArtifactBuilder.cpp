@@ -70,6 +70,12 @@ void Program::kernel(KernelId kernel, ArrayRef<BufferId> operandsThenResults, Ar
   steps.push_back({LATHE_STEP_KERNEL, kernel, operandsThenResults.vec(), sizes.vec(), {}});
 }
 
+void Program::kernelWhere(const shape::Expr &when, KernelId kernel, ArrayRef<BufferId> operandsThenResults, ArrayRef<shape::Expr> sizes) {
+  this->kernel(kernel, operandsThenResults, sizes);
+  steps.back().sizes.push_back(when);
+  steps.back().conditional = true;
+}
+
 void Program::copy(BufferId from, BufferId to, const shape::Expr &bytes) {
   steps.push_back({LATHE_STEP_COPY, 0, {from, to}, {bytes}, {}});
 }

@@ -244,6 +244,8 @@ Error ProgramWriter::writeStep(const Program::Step &step, Blob &blob) {
     slots.push_back(*slot);
   }
   push(step.kind, step.fn.empty() ? step.target : functions->indexOf(step.fn), step.buffers, slots, &blob, dynamic);
+  if (step.conditional)
+    steps.back().flags |= LATHE_STEP_CONDITIONAL;
   return Error::success();
 }
 

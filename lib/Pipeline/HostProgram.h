@@ -11,13 +11,15 @@ namespace lathe::pipeline {
 /// Symbols, relations, inputs and outputs of the model. Once per artifact.
 llvm::Error addSignature(artifact::ArtifactBuilder &builder, mlir::ModuleOp module);
 
-/// Loops or kernels that are one launch: a kernel of these buffers, which stands where the last of them does.
+/// Loops or kernels that are one launch: a kernel of these buffers, which stands where the last of them does. Kernels that are so where their sizes are
+/// small have steps of their own, too: `apart` is 0 where these are left out.
 struct LaunchedTogether {
   std::vector<mlir::Operation *> ops;
   std::vector<mlir::Value> operands; ///< also constants of the bodies
   std::vector<mlir::Value> results;
   std::vector<std::string> sizes;
   artifact::KernelId id;
+  shape::Expr apart = shape::Expr(0);
 };
 
 /// @main's kernels as steps of the program for the device.

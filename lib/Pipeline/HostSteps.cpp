@@ -106,7 +106,8 @@ Expected<StepWriter::BufferId> StepWriter::constant(Type type, Expected<artifact
   return program.constant(dtypeOf(cast<RankedTensorType>(type).getElementType()), id);
 }
 
-void StepWriter::addKernel(kernel::GenericOp op) {
+/// `when`: where that is 0, it is left out; nothing: it never is.
+void StepWriter::addKernel(kernel::GenericOp op, std::optional<Expr> when) {
   std::vector<BufferId> operands;
   for (Value v : op.getInputs())
     operands.push_back(buffers.lookup(v));
@@ -116,11 +117,17 @@ void StepWriter::addKernel(kernel::GenericOp op) {
   std::vector<Expr> sizes;
   for (const std::string &s : op.getSizeSymbols())
     sizes.push_back(launchSizes.count(s) ? late.derived.at(s) : Expr::symbol(s));
-  program.kernel(kernels.lookup(op), operands, sizes);
+  if (when)
+    program.kernelWhere(*when, kernels.lookup(op), operands, sizes);
+  else
+    program.kernel(kernels.lookup(op), operands, sizes);
 }
 
 /// Each op's results have their places where it stands, so that views of them have; the step is where the last one stands.
 Error StepWriter::addTogether(const LaunchedTogether &together, Operation *op) {
+  bool always = together.apart.isZero();
+  if (!always)
+    addKernel(cast<kernel::GenericOp>(op), together.apart);
   for (Value v : op->getResults())
     bufferFor(v);
   if (op != together.ops.back())
@@ -137,7 +144,10 @@ Error StepWriter::addTogether(const LaunchedTogether &together, Operation *op) {
   std::vector<Expr> sizes;
   for (const std::string &s : together.sizes)
     sizes.push_back(Expr::symbol(s));
-  program.kernel(together.id, all, sizes);
+  if (always)
+    program.kernel(together.id, all, sizes);
+  else
+    program.kernelWhere(Expr::max(Expr(0), Expr(1) - together.apart), together.id, all, sizes);
   return Error::success();
 }
 

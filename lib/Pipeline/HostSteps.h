@@ -42,7 +42,7 @@ private:
   struct Loop;
 
   llvm::Error addOp(mlir::Operation &op);
-  void addKernel(kernel::GenericOp op);
+  void addKernel(kernel::GenericOp op, std::optional<shape::Expr> when = {});
   void addRead(ir::ReadOp op);
   void addChecks(std::vector<SizeCheck> &due);
   void addCall(ir::CallOp op);

@@ -110,7 +110,7 @@ Error pipeline::addCode(artifact::ArtifactBuilder &builder, ArrayRef<ModuleOp> m
     info.kernelClass = group.kind;
     info.launch = launches[group.launch];
     together.push_back({std::move(group.ops), std::move(group.operands), std::move(group.results),
-                        std::move(group.sizes), builder.addKernel(std::move(info))});
+                        std::move(group.sizes), builder.addKernel(std::move(info)), group.apart});
   }
   if (!code->functions.empty()) {
     addSchedules(report, modules, *code);

@@ -1,7 +1,7 @@
 """PyTorch functions of the kinds in Gpu/ on an NVIDIA GPU, beside PyTorch itself: every family, sizes fixed and open.
 
 usage: gpu_operators.py LATHE [NAME|REGEX...] [--target cuda:sm90] [--jobs 12] [--seconds 0.15] [--table FILE]
-Without names: all but whole models (`model_.*`). Artifacts are compiled ahead in JOBS processes. Then lathe and eager PyTorch (replayed as a graph where it lets itself be captured) run in this
+Without names: all but whole models (`model_.*`) and random chains (`(open_)?chain_.*`). Artifacts are compiled ahead in JOBS processes. Then lathe and eager PyTorch (replayed as a graph where it lets itself be captured) run in this
 process. `lathe` is the median of whole calls, of which `call` is what the call itself takes; `kernels` is the sum and the number of its kernels;
 `floor` is the time of a copy of the inputs and outputs. Ratios are (lathe - call) / PyTorch: below 1 lathe is faster. The last lines have what
 is wrong, what is above 1.10, and what is far from the floor without being much faster than PyTorch."""
@@ -21,7 +21,7 @@ import time
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, '..', '..', 'samples', '3-from-python')]
 import torch  # noqa: E402
-from Gpu import images, models, moves, places, products, quantised, rows  # noqa: E402,F401
+from Gpu import chains, images, models, moves, places, products, quantised, rows  # noqa: E402,F401
 from Gpu.case import CASES, add, t  # noqa: E402
 from model import DType, Model, Tensor  # noqa: E402
 
@@ -219,7 +219,7 @@ def main():
     parser.add_argument('--seconds', type=float, default=0.15)
     parser.add_argument('--table')
     args = parser.parse_args()
-    names = [n for n in CASES if n == 'tiny' or any(re.fullmatch(p, n) for p in args.names or ['(?!model_).*'])]
+    names = [n for n in CASES if n == 'tiny' or any(re.fullmatch(p, n) for p in args.names or ['(?!model_|(open_)?chain_).*'])]
     names.sort(key=lambda n: n != 'tiny')
     seen, call = [], 0.0
     with tempfile.TemporaryDirectory() as folder:

@@ -116,15 +116,18 @@ static json::Array describeKernels(const ArtifactFile &file) {
 static json::Array describePrograms(const ArtifactFile &file, const LatheHeader &tables) {
   json::Array result;
   for (const LatheProgram &program : file.array<LatheProgram>(tables.programs)) {
-    int64_t temporaries = 0, kernels = 0;
+    int64_t temporaries = 0, kernels = 0, conditional = 0;
     for (const LatheBuffer &buffer : file.array<LatheBuffer>(program.buffers))
       temporaries += buffer.kind == LATHE_BUFFER_TEMP;
     auto steps = file.array<LatheStep>(program.steps);
-    for (const LatheStep &step : steps)
+    for (const LatheStep &step : steps) {
       kernels += step.kind == LATHE_STEP_KERNEL;
+      conditional += bool(step.flags & LATHE_STEP_CONDITIONAL);
+    }
     result.push_back(json::Object{{"device", deviceName(program.deviceType)},
                                   {"steps", int64_t(steps.size())},
                                   {"kernel_launches", kernels},
+                                  {"conditional_launches", conditional},
                                   {"temporaries", temporaries}});
   }
   return result;
@@ -242,8 +245,10 @@ static void printEntry(const json::Object &entry, const json::Object *shared) {
   for (const json::Value &value : *entry.getArray("programs")) {
     const json::Object &program = *value.getAsObject();
     outs() << "program for " << *program.getString("device") << ": " << *program.getInteger("steps") << " steps, "
-           << *program.getInteger("kernel_launches") << " kernel launches, " << *program.getInteger("temporaries")
-           << " temporaries\n";
+           << *program.getInteger("kernel_launches") << " kernel launches, ";
+    if (int64_t conditional = *program.getInteger("conditional_launches"))
+      outs() << conditional << " of them where sizes ask for them, ";
+    outs() << *program.getInteger("temporaries") << " temporaries\n";
   }
 }
 

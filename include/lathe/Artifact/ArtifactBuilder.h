@@ -100,6 +100,8 @@ public:
 
   /// `sizes`: the kernel's size parameters, in its order.
   void kernel(KernelId kernel, llvm::ArrayRef<BufferId> operandsThenResults, llvm::ArrayRef<shape::Expr> sizes);
+  /// Likewise, of a device; it is left out where `when` is 0.
+  void kernelWhere(const shape::Expr &when, KernelId kernel, llvm::ArrayRef<BufferId> operandsThenResults, llvm::ArrayRef<shape::Expr> sizes);
   void copy(BufferId from, BufferId to, const shape::Expr &bytes);
   /// A call on the calling thread of an added object's function, a LatheHostFn.
   void call(llvm::StringRef fn, llvm::ArrayRef<BufferId> buffers, llvm::ArrayRef<shape::Expr> sizes);
@@ -142,6 +144,7 @@ private:
     std::vector<shape::Expr> sizes;
     std::string fn;
     std::vector<std::string> defines = {}; ///< symbols that get values: of a read, of an assignment (an EVAL step)
+    bool conditional = false;              ///< the last one of `sizes` says whether it is run
   };
   static constexpr LatheStepKind LabelStep = LatheStepKind(15);  ///< no step: where `target` is
   static constexpr LatheStepKind VerifyStep = LatheStepKind(14); ///< no step of its own: the checks of `defines`

@@ -162,11 +162,13 @@ typedef enum {
 
 /* The step's sizes or buffers are known only when it is reached. */
 #define LATHE_STEP_DYNAMIC 1u
+/* Of a device's kernel: its last slot is no parameter, and where that is 0 the kernel is left out. */
+#define LATHE_STEP_CONDITIONAL 2u
 
 typedef struct {
   uint32_t kind, target;
   uint32_t count;
-  uint32_t flags;     /* LATHE_STEP_DYNAMIC */
+  uint32_t flags;     /* LATHE_STEP_DYNAMIC, LATHE_STEP_CONDITIONAL */
   LatheArray buffers; /* uint32_t: ids of the program's buffers */
   LatheArray slots;   /* uint32_t: slots */
 } LatheStep;

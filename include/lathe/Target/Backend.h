@@ -146,6 +146,8 @@ struct CompiledGroup {
   std::vector<mlir::Value> results;
   std::vector<std::string> sizes;
   unsigned launch; ///< among the code's launches
+  /// Where it is not 0, the ops are launched one by one: they are among the code's kernels, too.
+  shape::Expr apart = shape::Expr(0);
 };
 
 /// A kernel's code in MLIR, or a part of it.

@@ -27,7 +27,10 @@ struct LoopGroup : LaunchGroup {
 };
 
 /// Per kernel: its operands.
-struct KernelGroup : LaunchGroup {};
+struct KernelGroup : LaunchGroup {
+  /// Not 0 where some kernel has so much to do that it fills the device by itself: then each is launched alone.
+  shape::Expr apart = shape::Expr(0);
+};
 
 /// Those of the module. A group stands where its last op stands. `standsAlone`: kernels that are launches of their own whatever stands beside them.
 std::vector<LoopGroup> loopGroups(mlir::ModuleOp module);

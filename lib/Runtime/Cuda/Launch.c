@@ -41,13 +41,17 @@ LatheStatus latheCudaPlanLaunch(LatheContext *context, const LathePlannedStep *s
   LatheCuda *cuda = latheCuda(context);
   const LatheKernel *kernel = &context->kernels[step->step->target];
   const LatheCudaVariant *variant;
+  bool conditional = step->step->flags & LATHE_STEP_CONDITIONAL;
+  uint32_t numSizes = step->step->slots.count - conditional;
+  out->empty = conditional && !step->sizes[numSizes];
+  if (out->empty)
+    return LATHE_OK;
   LatheStatus status = latheCudaChooseVariant(context, kernel, &variant);
   if (status)
     return status;
   int64_t words[LATHE_CUDA_PLAN_WORDS] = {0};
   words[LATHE_CUDA_PROCESSORS] = cuda->multiprocessors;
   ((LathePlanFn)context->functions[variant->plan])(step->sizes, words);
-  out->empty = false;
   for (int i = 0; i < 3; ++i) {
     int64_t limit = i ? 65535 : INT32_MAX;
     if (words[LATHE_CUDA_GRID + i] > limit)
@@ -76,7 +80,7 @@ LatheStatus latheCudaPlanLaunch(LatheContext *context, const LathePlannedStep *s
   void **argument = out->arguments;
   for (uint32_t b = 0; b < step->step->buffers.count; ++b)
     *argument++ = &step->buffers[b];
-  for (uint32_t s = 0; s < step->step->slots.count; ++s)
+  for (uint32_t s = 0; s < numSizes; ++s)
     *argument++ = &step->sizes[s];
   *argument++ = &cuda->scratch.memory;
   for (uint32_t m = 0; m < out->numMaps; ++m) /* launches that take none do not look so far */

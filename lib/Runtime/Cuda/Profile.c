@@ -46,6 +46,8 @@ static LatheStatus tell(LatheContext *context, LathePlan *plan, const StepEvents
     LATHE_CUDA_TRY(context, driver->elapsed(&from, events[0].before, events[i].before), "the time of an event");
     LATHE_CUDA_TRY(context, driver->elapsed(&taken, events[i].before, events[i].after), "the time of an event");
     const LatheStep *step = plan->steps[i].step;
+    if (step->kind == LATHE_STEP_KERNEL && ((LatheCudaPlan *)plan->device)->steps[i].empty)
+      continue;
     const char *name = step->kind == LATHE_STEP_KERNEL ? latheName(context, context->kernels[step->target].name)
                        : step->kind == LATHE_STEP_COPY ? "copy"
                                                        : "call";

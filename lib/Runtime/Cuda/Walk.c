@@ -165,6 +165,8 @@ static LatheStatus tellStep(LatheContext *context, const LathePlan *plan, uint32
   const LatheStep *step = plan->steps[index].step;
   if (step->kind != LATHE_STEP_KERNEL && step->kind != LATHE_STEP_COPY && step->kind != LATHE_STEP_CALL)
     return LATHE_OK;
+  if (step->kind == LATHE_STEP_KERNEL && ((LatheCudaPlan *)plan->device)->steps[index].empty)
+    return LATHE_OK;
   LATHE_CUDA_TRY(context, cuda->driver.synchronize(cuda->stream), "a kernel");
   const char *name = step->kind == LATHE_STEP_KERNEL ? latheName(context, context->kernels[step->target].name)
                      : step->kind == LATHE_STEP_COPY ? "copy"

@@ -17,7 +17,7 @@ using namespace lathe::cuda;
 using llvm::Expected;
 
 namespace {
-/// What is compiled: loops and kernels that are one launch together, and the other kernels.
+/// What is compiled: loops and kernels that are one launch together, and the kernels that are launched alone, always or where they are large.
 struct Work {
   std::vector<LoopGroup> loops;
   std::vector<KernelGroup> groups;
@@ -57,7 +57,8 @@ private:
     for (const LoopGroup &group : loops)
       inside.insert(group.kernels.begin(), group.kernels.end());
     for (const KernelGroup &group : groups)
-      inside.insert(group.kernels.begin(), group.kernels.end());
+      if (group.apart.isZero())
+        inside.insert(group.kernels.begin(), group.kernels.end());
     for (kernel::GenericOp op : lower::kernelsOf(modules))
       if (!inside.contains(op))
         kernels.push_back(op);
@@ -88,7 +89,7 @@ static CudaOptions cudaOptions(const target::CodeOptions &options, Stage stage) 
 
 static target::CompiledGroup describe(const LaunchGroup &group, StringRef kind, std::vector<Operation *> ops,
                                       unsigned launch) {
-  return {kind.str(), group.kernels[0], std::move(ops), group.operands, group.results, group.sizes, launch};
+  return {kind.str(), group.kernels[0], std::move(ops), group.operands, group.results, group.sizes, launch, shape::Expr(0)};
 }
 
 namespace {
@@ -195,9 +196,11 @@ public:
     for (const LoopGroup &group : work.loops)
       out.groups.push_back(
           describe(group, "recurrence", {group.loops.begin(), group.loops.end()}, launchOf[out.groups.size()]));
-    for (const KernelGroup &group : work.groups)
+    for (const KernelGroup &group : work.groups) {
       out.groups.push_back(
           describe(group, "combination", {group.kernels.begin(), group.kernels.end()}, launchOf[out.groups.size()]));
+      out.groups.back().apart = group.apart;
+    }
     return out;
   }
 };

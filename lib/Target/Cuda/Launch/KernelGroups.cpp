@@ -1,7 +1,8 @@
 //===- KernelGroups.cpp - Small kernels that share a launch -----------------===//
 //
 // What a launch costs is more than what a small kernel does. Row programs that stand side by side and do not depend on
-// one another become one device function: each has blocks of its own, and a block finds by its number whose it is.
+// one another become one device function: each has blocks of its own, and a block finds by its number whose it is. Where sizes are open,
+// kernels are launched so while they are small, and each alone otherwise.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,8 @@ using shape::Expr;
 
 /// A kernel of more points fills a GPU by itself.
 constexpr int64_t mostPoints = 1 << 20;
+/// A block of a part sums a row alone. Longer ones are shared among blocks where a kernel is launched alone.
+constexpr int64_t longestRow = 1 << 15;
 constexpr size_t mostKernels = 16;
 
 //===----------------------------------------------------------------------===//
@@ -28,15 +31,18 @@ constexpr size_t mostKernels = 16;
 namespace {
 class Grouper {
 public:
-  Grouper(ModuleOp module, llvm::function_ref<bool(kernel::GenericOp)> standsAlone) : late(ir::lateSymbols(module)), standsAlone(standsAlone) {}
+  Grouper(ModuleOp module, llvm::function_ref<bool(kernel::GenericOp)> standsAlone)
+      : late(ir::lateSymbols(module)), facts(ir::factsOf(module)), standsAlone(standsAlone) {}
   std::vector<KernelGroup> groupsOf(Block &block);
 
 private:
-  bool isSmall(kernel::GenericOp op);
+  bool mayJoin(kernel::GenericOp op);
+  Expr largeness(kernel::GenericOp op);
   bool dependsOnGroup(Operation *op) const;
   void finish();
 
   std::set<std::string> late;
+  shape::Facts facts;
   llvm::function_ref<bool(kernel::GenericOp)> standsAlone;
   std::vector<kernel::GenericOp> open;
   llvm::DenseSet<Value> made; ///< by the kernels of the open group, and views of that
@@ -44,16 +50,26 @@ private:
 };
 } // namespace
 
-bool Grouper::isSmall(kernel::GenericOp op) {
+/// 0 where the kernel is small.
+Expr Grouper::largeness(kernel::GenericOp op) {
+  std::set<std::string> reduced;
+  for (auto r : op.getBody().front().getOps<kernel::ReduceOp>())
+    for (StringRef axis : r.getAxes().getAsValueRange<StringAttr>())
+      reduced.insert(axis.str());
+  Expr points(1), row(1);
+  for (unsigned i = 0; i < op.getNumAxes(); ++i) {
+    points = points * op.getAxisExtent(i);
+    row = reduced.count(op.getAxisName(i).str()) ? row * op.getAxisExtent(i) : row;
+  }
+  return facts.simplify(Expr::floordiv(points, Expr(mostPoints + 1)) + Expr::floordiv(row, Expr(longestRow + 1)));
+}
+
+bool Grouper::mayJoin(kernel::GenericOp op) {
   using kernel::KernelClass;
   if (!llvm::is_contained({KernelClass::Loop, KernelClass::Reduction}, op.getKernelClass()) ||
       op->hasAttr("in_place") || op.getNumAxes() > lower::maxAxes || standsAlone(op))
     return false;
-  Expr points(1);
-  for (unsigned i = 0; i < op.getNumAxes(); ++i)
-    points = points * op.getAxisExtent(i);
-  if (points.constant().value_or(0) > mostPoints ||
-      llvm::any_of(op.getSizeSymbols(), [&](const std::string &s) { return late.count(s); }))
+  if (facts.provablyPositive(largeness(op)) || llvm::any_of(op.getSizeSymbols(), [&](const std::string &s) { return late.count(s); }))
     return false;
   lower::BodyInfo info(op);
   return !gemmProblem(info) && !codedProblem(info) && mayBePart(info);
@@ -70,6 +86,7 @@ void Grouper::finish() {
     std::set<std::string> sizes;
     for (kernel::GenericOp op : open) {
       group.kernels.push_back(op);
+      group.apart = group.apart + largeness(op);
       llvm::append_range(group.operands, op.getInputs());
       llvm::append_range(group.results, op.getOutputs());
       for (const std::string &s : op.getSizeSymbols())
@@ -92,7 +109,7 @@ std::vector<KernelGroup> Grouper::groupsOf(Block &block) {
         made.insert(op.getResult(0));
       continue;
     }
-    bool joins = kernel && isSmall(kernel);
+    bool joins = kernel && mayJoin(kernel);
     if (!joins || dependsOnGroup(&op) || open.size() == mostKernels)
       finish();
     if (!joins)
