@@ -594,6 +594,7 @@ bool Grouper::repeatsRow(const Group &group) const {
 
 bool Grouper::repeatsSum(const Group &group, unsigned oldAxes) const {
   constexpr int64_t few = 8; // as many products cost less than a trip through memory, as many elements less than another launch
+  constexpr int64_t mostOfWindow = 64; // a convolution over more is a product of tiles, which have no places for more than their own results
   std::set<std::string> reduced = group.domain.reducedAxes();
   Expr length(1), elements(1);
   for (auto [i, axis] : llvm::enumerate(group.domain.axes)) {
@@ -601,7 +602,8 @@ bool Grouper::repeatsSum(const Group &group, unsigned oldAxes) const {
     if (i >= oldAxes || reduced.count(axis.name))
       count = count * axis.extent;
   }
-  return !reduced.empty() && length.constant().value_or(few + 1) > few && elements.constant().value_or(few + 1) > few;
+  int64_t sum = length.constant().value_or(INT64_MAX), fewest = sum > mostOfWindow && llvm::any_of(group.members, llvm::IsaPred<ir::ConvOp>) ? 1 : few;
+  return !reduced.empty() && sum > few && elements.constant().value_or(few + 1) > fewest;
 }
 
 std::string Grouper::checkCoverage(const Group &trial, Value value, const Dims &indices) const {

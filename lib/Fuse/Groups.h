@@ -54,6 +54,7 @@ private:
   bool readsTurned(const Group &group, mlir::Operation *op) const;
   /// Whether the group reduces rows of what it reads along them, as they lie.
   bool readsAlongRows(const Group &group) const;
+  bool comesInOrder(const Group &group, mlir::Value value, llvm::SmallPtrSetImpl<mlir::Operation *> &seen) const;
   /// Whether a value of elements of such rows has others side by side than they do.
   bool liesAcrossRows(const Group &group, mlir::Value value, const Dims &indices) const;
   void place(mlir::Operation *op);

@@ -120,16 +120,27 @@ bool Grouper::readsTurned(const Group &group, Operation *op) const {
   });
 }
 
+/// Whether what the value is made of, element by element, comes from outside of the group in the order of its rows.
+bool Grouper::comesInOrder(const Group &group, Value value, llvm::SmallPtrSetImpl<Operation *> &seen) const {
+  return llvm::any_of(trees.leaves(value), [&](const Trees::Leaf &leaf) {
+    if (ir::typeOf(leaf.value).getRank() <= 1 || llvm::any_of(leaf.path, turnsRows))
+      return false;
+    Operation *made = leaf.value.getDefiningOp();
+    if (!llvm::is_contained(group.members, made))
+      return true;
+    return isa<ir::ElementwiseInterface>(made) && seen.insert(made).second &&
+           llvm::any_of(made->getOperands(), [&](Value operand) { return comesInOrder(group, operand, seen); });
+  });
+}
+
 bool Grouper::readsAlongRows(const Group &group) const {
+  llvm::SmallPtrSet<Operation *, 8> seen;
   return group.kind == GroupKind::Row && llvm::any_of(group.members, [&](Operation *m) {
     auto reduce = dyn_cast<ir::ReduceOp>(m);
     auto reads = group.domain.reads.find(m);
     if (!reduce || reads == group.domain.reads.end() || !isOfRows(group.domain, {reads->second[0].back()}))
       return false;
-    return llvm::any_of(trees.leaves(reduce.getX()), [&](const Trees::Leaf &leaf) {
-      bool isMember = llvm::is_contained(group.members, leaf.value.getDefiningOp());
-      return !isMember && ir::typeOf(leaf.value).getRank() > 1 && llvm::none_of(leaf.path, turnsRows);
-    });
+    return comesInOrder(group, reduce.getX(), seen);
   });
 }
 

@@ -126,10 +126,11 @@ void StepWriter::addKernel(kernel::GenericOp op, std::optional<Expr> when) {
 /// Each op's results have their places where it stands, so that views of them have; the step is where the last one stands.
 Error StepWriter::addTogether(const LaunchedTogether &together, Operation *op) {
   bool always = together.apart.isZero();
-  if (!always)
+  if (always)
+    for (Value v : op->getResults())
+      bufferFor(v);
+  else
     addKernel(cast<kernel::GenericOp>(op), together.apart);
-  for (Value v : op->getResults())
-    bufferFor(v);
   if (op != together.ops.back())
     return Error::success();
   std::vector<BufferId> all;
