@@ -594,6 +594,7 @@ bool Grouper::repeatsRow(const Group &group) const {
 
 bool Grouper::repeatsSum(const Group &group, unsigned oldAxes) const {
   constexpr int64_t few = 8; // as many products cost less than a trip through memory, as many elements less than another launch
+  constexpr int64_t longest = 256; // a longer sum is more work than another launch, however few elements it is made for again
   constexpr int64_t mostOfWindow = 64; // a convolution over more is a product of tiles, which have no places for more than their own results
   std::set<std::string> reduced = group.domain.reducedAxes();
   Expr length(1), elements(1);
@@ -602,8 +603,8 @@ bool Grouper::repeatsSum(const Group &group, unsigned oldAxes) const {
     if (i >= oldAxes || reduced.count(axis.name))
       count = count * axis.extent;
   }
-  int64_t sum = length.constant().value_or(INT64_MAX), fewest = sum > mostOfWindow && llvm::any_of(group.members, llvm::IsaPred<ir::ConvOp>) ? 1 : few;
-  return !reduced.empty() && sum > few && elements.constant().value_or(few + 1) > fewest;
+  int64_t sum = length.constant().value_or(INT64_MAX), most = llvm::any_of(group.members, llvm::IsaPred<ir::ConvOp>) ? mostOfWindow : longest;
+  return !reduced.empty() && sum > few && elements.constant().value_or(few + 1) > (sum > most ? 1 : few);
 }
 
 std::string Grouper::checkCoverage(const Group &trial, Value value, const Dims &indices) const {
@@ -651,6 +652,18 @@ std::string Grouper::joinTaken(Group &trial, ir::GatherNdOp op, const Dims &indi
   return "";
 }
 
+/// Whether a group that reduces these axes has too few rows left for work that has many of its own: what reduces a whole tensor is done in parts, of which there are as many as
+/// there is room for, while rows of it would all wait for one another.
+bool Grouper::leavesFewRows(const Group &group, const std::set<std::string> &reduced) const {
+  constexpr int64_t fewRows = 16, fewPoints = 1 << 12;
+  Expr rows(1), points(1);
+  for (const Axis &axis : group.domain.axes) {
+    points = points * axis.extent;
+    rows = reduced.count(axis.name) ? rows : rows * axis.extent;
+  }
+  return rows.constant().value_or(fewRows) < fewRows && points.constant().value_or(fewPoints + 1) > fewPoints;
+}
+
 std::string Grouper::joinReduce(Group &trial, ir::ReduceOp op, const Dims &indices, unsigned added) {
   if (added)
     if (std::string why = checkExtension(trial, trial.domain.axes.size() - added); !why.empty())
@@ -669,6 +682,8 @@ std::string Grouper::joinReduce(Group &trial, ir::ReduceOp op, const Dims &indic
                                     : llvm::all_of(goneAxes, [&](const std::string &a) { return reduced.count(a); });
   if (!compatible)
     return reduced.empty() ? "it reduces everything and no parallel axis would be left" : "it reduces other axes";
+  if (goneAxes.size() < reduced.size() && leavesFewRows(trial, reduced))
+    return "it keeps axes of which another reduction leaves few rows";
   if (std::string why = checkCoverage(trial, op.getX(), indices); !why.empty())
     return why;
   if (std::string why = checkReads(trial, op.getX(), indices); !why.empty())

@@ -83,6 +83,7 @@ private:
   std::string joinTaken(Group &trial, ir::GatherNdOp op, const Dims &indices);
   std::string joinReduce(Group &trial, ir::ReduceOp op, const Dims &indices, unsigned added);
   std::string checkExtension(const Group &group, unsigned oldAxes);
+  bool leavesFewRows(const Group &group, const std::set<std::string> &reduced) const;
   bool repeatsRow(const Group &group) const;
   /// Whether along the axes behind the first `oldAxes` a long sum would be made again many times.
   bool repeatsSum(const Group &group, unsigned oldAxes) const;

@@ -127,11 +127,11 @@ bool schedule::leavesRest(const BodyInfo &info, AxisSet rows, int lane, const Di
          });
 }
 
-void schedule::assumeWide(const BodyInfo &info, int lane, Divisibility &known) {
+void schedule::assumeWide(const BodyInfo &info, int lane, Divisibility &known, unsigned part) {
   if (lane < 0)
     return;
   SmallVector<Operation *> accesses;
-  unsigned width = fullWidth(info, lane, [&](Operation *op) { accesses.push_back(op); });
+  unsigned width = fullWidth(info, lane, [&](Operation *op) { accesses.push_back(op); }) / part;
   if (!known.assume(info.extents[lane], width))
     return;
   for (Operation *op : accesses)

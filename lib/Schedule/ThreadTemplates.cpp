@@ -41,21 +41,21 @@ Divisibility schedule::divisibilityOf(const BodyInfo &info, const Predicate &whe
   return known;
 }
 
-/// What gives accesses their full width, in all sections.
-static Divisibility wideSizes(const BodyInfo &info, ArrayRef<RowSection> sections) {
+/// What gives accesses that part of their full width, in all sections.
+static Divisibility wideSizes(const BodyInfo &info, ArrayRef<RowSection> sections, unsigned part = 1) {
   Divisibility nothing(info), wide(info);
   for (const RowSection &s : sections) {
     int lane = chooseLane(info, s.roots, s.axes.rows | s.axes.reduced, s.axes.reduced);
     bool reduces = llvm::any_of(s.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
     if (reduces || !leavesRest(info, s.axes.rows, lane, nothing))
-      assumeWide(info, lane, wide);
+      assumeWide(info, lane, wide, part);
   }
   return wide;
 }
 
 /// Rows of open length that reductions run along: the ways of rows up to some length, the shortest first. Where a row's number is divided into places
-/// along axes it is to be narrow: short rows are the work of a few instructions.
-static void proposeOpenRows(const BodyInfo &info, const RowSection &section, Predicate when, const Machine *machine,
+/// along axes it is to be narrow: short rows are the work of a few instructions. `half`: accesses have half of their full width.
+static void proposeOpenRows(const BodyInfo &info, const RowSection &section, Predicate when, const Machine *machine, bool half,
                             std::vector<Candidate> &out) {
   const RowTuning &t = rowTuning;
   if (const Expr rows = extentOf(info, section.axes.rows); llvm::popcount(section.axes.rows) > 1 && !rows.constant())
@@ -71,15 +71,15 @@ static void proposeOpenRows(const BodyInfo &info, const RowSection &section, Pre
   // A row is one axis: all that is computed along it has its length.
   if (llvm::popcount(section.axes.reduced) == 1) {
     bool wide = width >= t.wideAccess;
-    for (auto [unit, chunks] : !wide ? t.openNarrowRows : endsInRows(info, section) ? t.openEndingRows : t.openRows) {
+    for (auto [unit, chunks] : !wide ? t.openNarrowRows : half ? t.openHalfRows : endsInRows(info, section) ? t.openEndingRows : t.openRows) {
       ThreadsAttr schedule = threads(info, unit, chunks);
       int64_t most = int64_t(unit) * chunks * width;
-      if (wide)
+      if (wide && !half)
         out.push_back({Predicate(when).add(length, Relation::Equal, Expr(most)), schedule, Expr::unknown()});
       add(when, beyond, most, schedule);
       beyond = most;
     }
-    if (auto [unit, chunks] = t.longOpenRow; width == 4 && !endsInRows(info, section)) {
+    if (auto [unit, chunks] = t.longOpenRow; width == 4 && !half && !endsInRows(info, section)) {
       int64_t most = int64_t(unit) * chunks * width;
       const Expr rows = extentOf(info, section.axes.rows);
       Predicate many = when;
@@ -122,18 +122,37 @@ static bool isOpenLoop(const BodyInfo &info, ArrayRef<RowSection> sections) {
          !extentOf(info, sections[0].axes.rows).constant();
 }
 
+/// Whether some sizes meet the condition: an odd one is no multiple.
+static bool mayHold(const Predicate &condition) {
+  return llvm::all_of(condition.all(), [](const Comparison &c) {
+    shape::Range range = shape::Facts().bounds(c.left - c.right);
+    return c.relation != Relation::Equal || (range.min.value_or(0) <= 0 && range.max.value_or(0) >= 0);
+  });
+}
+
+/// The conditions for wide accesses, the widest first. Lengths of 16 bits that are multiples of four are as frequent as those of eight (images of 28 and 20 pixels), and have accesses of
+/// half the width.
+static std::vector<Predicate> wideConditions(const BodyInfo &info, ArrayRef<RowSection> sections, bool halves) {
+  std::vector<Predicate> out;
+  for (unsigned part : {1u, 2u}) {
+    Divisibility wide = wideSizes(info, sections, part);
+    bool isWide = part == 1 || (halves && sections.size() == 1 && widthOf(info, sections[0], wide) >= rowTuning.wideAccess);
+    if (Predicate p = comparisonsOf(wide); isWide && !p.all().empty() && mayHold(p))
+      out.push_back(p);
+  }
+  return out;
+}
+
 void schedule::proposeThreads(const BodyInfo &info, const Machine *machine, std::vector<Candidate> &candidates) {
   std::vector<RowSection> sections = rowSections(info);
-  Divisibility wide = wideSizes(info, sections);
-  std::vector<Predicate> conditions;
-  if (!wide.conditions().empty())
-    conditions.push_back(comparisonsOf(wide));
+  std::vector<Predicate> conditions = wideConditions(info, sections, /*halves=*/machine != nullptr);
   conditions.push_back({});
-  for (const Predicate &when : conditions) {
+  for (const auto &[i, when] : llvm::enumerate(conditions)) {
+    bool half = i == 1 && conditions.size() == 3;
     if (sections.size() == 1 && machine && proposeStrips(info, sections[0], when, candidates))
       continue;
     if (sections.size() == 1 && isOpenRow(info, sections[0]))
-      proposeOpenRows(info, sections[0], when, machine, candidates);
+      proposeOpenRows(info, sections[0], when, machine, half, candidates);
     if (sections.size() == 1)
       proposeOpenColumns(info, sections[0], when, machine, candidates);
     if (when.all().empty() && isOpenLoop(info, sections))

@@ -34,6 +34,40 @@ func.func @few_elements(%x: tensor<8x64xf32>, %y: tensor<8x4xf32>) -> tensor<8x4
   return %3 : tensor<8x4xf32>
 }
 
+// A long sum does not, and neither does a convolution over many channels: as a product of tiles it has places for its own results alone.
+// APART-LABEL: func.func @long_sum
+// APART: kernel.generic reduction @{{.*}} outs(tensor<8xf32>)
+// APART: kernel.generic loop @{{.*}} outs(tensor<8x4xf32>)
+// APART-SAME: each of its elements would make the sum again
+func.func @long_sum(%x: tensor<8x640xf32>, %y: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = lathe.reduce sum %x axes [1] : tensor<8x640xf32> -> tensor<8xf32>
+  %1 = lathe.reshape %0 : tensor<8xf32> -> tensor<8x1xf32>
+  %2 = lathe.broadcast %1 : tensor<8x1xf32> -> tensor<8x4xf32>
+  %3 = lathe.mul %2, %y : tensor<8x4xf32>
+  return %3 : tensor<8x4xf32>
+}
+
+// APART-LABEL: func.func @repeated_image
+// APART: kernel.generic reduction @{{.*}} outs(tensor<1x16x8x8xf32>)
+// APART: kernel.generic loop @{{.*}} outs(tensor<1x16x8x8x2xf32>)
+func.func @repeated_image(%x: tensor<1x16x8x8xf32>, %w: tensor<16x16x3x3xf32>, %y: tensor<1x16x8x8x2xf32>) -> tensor<1x16x8x8x2xf32> {
+  %0 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32> -> tensor<1x16x8x8xf32>
+  %1 = lathe.reshape %0 : tensor<1x16x8x8xf32> -> tensor<1x16x8x8x1xf32>
+  %2 = lathe.broadcast %1 : tensor<1x16x8x8x1xf32> -> tensor<1x16x8x8x2xf32>
+  %3 = lathe.mul %2, %y : tensor<1x16x8x8x2xf32>
+  return %3 : tensor<1x16x8x8x2xf32>
+}
+
+// The sum of everything and those of its rows are two kernels: in one, all rows would wait for one another.
+// CHECK-LABEL: func.func @whole_and_rows
+// CHECK: kernel.generic reduction @{{.*}} outs(tensor<f32>)
+// CHECK: kernel.generic reduction @{{.*}} outs(tensor<80xf32>)
+func.func @whole_and_rows(%x: tensor<80x640xf32>) -> (tensor<f32>, tensor<80xf32>) {
+  %0 = lathe.reduce sum %x axes [0, 1] : tensor<80x640xf32> -> tensor<f32>
+  %1 = lathe.reduce max %x axes [1] : tensor<80x640xf32> -> tensor<80xf32>
+  return %0, %1 : tensor<f32>, tensor<80xf32>
+}
+
 // What a row's own elements need of their sum is no further axis.
 // APART-LABEL: func.func @own
 // APART: kernel.generic reduction @{{.*}} outs(tensor<8x196xf32>)

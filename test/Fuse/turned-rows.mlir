@@ -19,6 +19,24 @@ func.func @in_front(%x: tensor<2x40x30xf32>) -> tensor<2x30x40xf32> {
   return %4 : tensor<2x30x40xf32>
 }
 
+// So it is where rows are read as half types and computed with in another one.
+// CHECK-LABEL: func.func @behind_halves
+// CHECK: kernel.generic reduction
+// CHECK-NOT: kernel.store %{{.*}}["1200*i0 + i1
+// CHECK: kernel.generic loop
+// CHECK: kernel.store %{{.*}}["1200*i0 + 30*i1 + i2"] : bf16
+func.func @behind_halves(%h: tensor<2x30x40xbf16>) -> tensor<2x40x30xbf16> {
+  %x = lathe.cast %h : tensor<2x30x40xbf16> -> tensor<2x30x40xf32>
+  %1 = lathe.reduce sum %x axes [2] : tensor<2x30x40xf32> -> tensor<2x30xf32>
+  %2 = lathe.reshape %1 : tensor<2x30xf32> -> tensor<2x30x1xf32>
+  %3 = lathe.broadcast %2 : tensor<2x30x1xf32> -> tensor<2x30x40xf32>
+  %4 = lathe.sub %x, %3 : tensor<2x30x40xf32>
+  %5 = lathe.cast %4 : tensor<2x30x40xf32> -> tensor<2x30x40xbf16>
+  %6 = lathe.transpose %5 [0, 2, 1] : tensor<2x30x40xbf16> -> tensor<2x40x30xbf16>
+  %7 = lathe.abs %6 : tensor<2x40x30xbf16>
+  return %7 : tensor<2x40x30xbf16>
+}
+
 // Turned back they are read and stored as they lie, down the columns.
 // CHECK-LABEL: func.func @turned_back
 // CHECK: kernel.generic reduction

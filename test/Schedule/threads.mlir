@@ -33,7 +33,7 @@ lathe.symbol "h" range [1, 64]
 // CHECK-SAME: #schedule.case<"mod(n, 4) = 0 and 4096 < n and n <= 8192", #schedule.threads<row = 256, persist = 8>>,
 // CHECK-SAME: #schedule.case<"mod(n, 4) = 0 and 0 < n and n <= 131072", #schedule.threads<keep = 1>>, #schedule.case<"mod(n, 4) = 0", #schedule.threads<>>,
 // CHECK-SAME: #schedule.case<"0 < n and n <= 8", #schedule.threads<row = 2, persist = 4>>, #schedule.case<"8 < n and n <= 16", #schedule.threads<row = 4, persist = 4>>,
-// CHECK-SAME: #schedule.case<"2048 < n and n <= 8192", #schedule.threads<row = 256, persist = 32>>,
+// CHECK-SAME: #schedule.case<"2048 < n and n <= 4096", #schedule.threads<row = 256, persist = 16>>, #schedule.case<"4096 < n and n <= 8192", #schedule.threads<row = 256, persist = 32>>,
 // CHECK-SAME: #schedule.case<"0 < n and n <= 131072", #schedule.threads<keep = 1>>, #schedule.case<#schedule.threads<>>]}
 // OLD: @softmax {{.*}} #schedule.case<"mod(n, 4) = 0 and 4096 < n and n <= 8192", #schedule.threads<row = 256, persist = 8>>, #schedule.case<"mod(n, 4) = 0 and 16384 < n and n <= 32768", #schedule.threads<row = 512, persist = 16>>, #schedule.case<"mod(n, 4) = 0", #schedule.threads<>>
 func.func @softmax(%x: !x) -> !x {
@@ -161,6 +161,41 @@ func.func @f(%x: !x) {
     %1 = kernel.load %a["i0*n + i1"] : <f32> -> f32
     %2 = kernel.reduce max %1 over ["i1"] : f32
     kernel.store %2, %out["i0"] : f32, <f32>
+  }
+  return
+}
+}
+
+// Accesses of 16 bits are as wide as 16 bytes, or half as wide: lengths of 28 are as frequent as those of 32.
+!xh = tensor<?x?xf16, #lathe.dims<"m", "n">>
+!ph = tensor<?x?x?xf16, #lathe.dims<"m", "h", "n">>
+!yh = tensor<?x?x?xf16, #lathe.dims<"m", "h", "2*n + 1">>
+module {
+lathe.symbol "m" range [1, -1]
+lathe.symbol "n" range [1, -1]
+lathe.symbol "h" range [1, -1]
+// CHECK: @halves {{.*}} #schedule.case<"mod(n, 8) = 0 and 128 < n and n <= 256", #schedule.threads<row = 32, persist = 1>>
+// CHECK-SAME: #schedule.case<"mod(n, 8) = 0", #schedule.threads<>>, #schedule.case<"mod(n, 4) = 0 and 0 < n and n <= 64", #schedule.threads<row = 8, persist = 2>>
+// CHECK-SAME: #schedule.case<"mod(n, 4) = 0 and 128 < n and n <= 384", #schedule.threads<row = 32, persist = 3>>
+// CHECK-SAME: #schedule.case<"mod(n, 4) = 0", #schedule.threads<>>, #schedule.case<"0 < n and n <= 8", #schedule.threads<row = 2, persist = 4>>
+// An odd length has no wide accesses: nothing asks for them.
+// CHECK: @odd {{.*}} {schedule.cases = [#schedule.case<"2*h*m*n + h*m <= 2147483647", #schedule.threads<>>, #schedule.case<#schedule.threads<>>]}
+func.func @g(%x: !xh, %p: !ph) {
+  %0 = kernel.generic reduction @halves axes(i0 = "m", i1 = "n") ins(%x : !xh) outs(!xh) {
+  ^bb0(%a: !kernel.ref<f16>, %out: !kernel.ref<f16>):
+    %1 = kernel.load %a["i0*n + i1"] : <f16> -> f16
+    %2 = kernel.reduce max %1 over ["i1"] : f16
+    %3 = arith.subf %1, %2 : f16
+    kernel.store %3, %out["i0*n + i1"] : f16, <f16>
+  }
+  %1 = kernel.generic loop @odd axes(i0 = "m", i1 = "h", i2 = "2*n + 1") ins(%p : !ph) outs(!yh) {
+  ^bb0(%a: !kernel.ref<f16>, %out: !kernel.ref<f16>):
+    %i = kernel.index "i2"
+    %n = kernel.index "n"
+    %in = arith.cmpi slt, %i, %n : i64
+    %z = arith.constant 0.0 : f16
+    %1 = kernel.load %a["i0*h*n + i1*n + i2"] if %in else %z : <f16> else f16 -> f16
+    kernel.store %1, %out["2*i0*h*n + i0*h + 2*i1*n + i1 + i2"] : f16, <f16>
   }
   return
 }

@@ -73,7 +73,10 @@ struct RowTuning {
   unsigned fewEnding = 8; ///< threads of such a row,
   unsigned fewAccesses = 4; ///< which have at most so many accesses each
   /// Of those whose length allows of no wide access.
-  std::vector<std::pair<unsigned, unsigned>> openNarrowRows = {{2, 4}, {4, 4}, {8, 4}, {8, 8}, {32, 8}, {32, 32}, {256, 8}, {256, 32}};
+  std::vector<std::pair<unsigned, unsigned>> openNarrowRows = {{2, 4},   {4, 4},   {8, 4},   {8, 8},    {32, 8},
+                                                               {32, 16}, {32, 32}, {256, 8}, {256, 16}, {256, 32}};
+  /// Of those whose length allows of accesses half as wide as elements of 16 bits could have.
+  std::vector<std::pair<unsigned, unsigned>> openHalfRows = {{8, 2}, {32, 1}, {32, 3}, {32, 8}, {256, 4}, {256, 8}};
   unsigned wideAccess = 4;     ///< elements of an access that is not narrow
   unsigned narrowAccesses = 4; ///< which a thread of a warp has at least, so that rows side by side share what combining takes
   /// Long rows of 32 bits that stay in registers though shared memory would hold them, too: from half of their room on registers are faster (softmax of 20,480 to 32,768
@@ -98,7 +101,8 @@ int chooseLane(const lower::BodyInfo &info, llvm::ArrayRef<mlir::Operation *> ro
 /// The widest access (in lanes) along the axis: as many as 16 bytes hold and the extent is a multiple of.
 unsigned chooseWidth(const lower::BodyInfo &info, int lane, const lower::Divisibility &known);
 /// What gives the accesses along the axis their full width.
-void assumeWide(const lower::BodyInfo &info, int lane, lower::Divisibility &known);
+/// `part`: of the full width.
+void assumeWide(const lower::BodyInfo &info, int lane, lower::Divisibility &known, unsigned part = 1);
 /// The rows of a section as the schedule wants them, under its condition. `machine`: null for what any part of a launch can be. An error says what of
 /// the schedule is not proven to be right there.
 llvm::Expected<ThreadRows> layRows(const lower::BodyInfo &info, const lower::RowSection &section, const Predicate &when, ThreadsAttr asked,

@@ -43,7 +43,7 @@ class Chain(nn.Module):
         values = list(inputs)
         for function, taken in self.steps:
             values.append(function(*(values[i] for i in taken)))
-        return tuple(values[i] for i in self.given)
+        return tuple(values[i].contiguous() for i in self.given)  # a view alone would be no work
 
     def pick(self, suits=lambda v: True):
         found = [i for i, v in enumerate(self.values) if v.ndim and suits(v)]

@@ -22,6 +22,8 @@ using shape::Expr;
 constexpr int64_t mostPoints = 1 << 20;
 /// A block of a part sums a row alone. Longer ones are shared among blocks where a kernel is launched alone.
 constexpr int64_t longestRow = 1 << 15;
+/// A row of open length has a block in a part, as many as a device has room for at once; alone it has as few threads as it needs.
+constexpr int64_t mostOpenRows = 1 << 10;
 constexpr size_t mostKernels = 16;
 
 //===----------------------------------------------------------------------===//
@@ -56,12 +58,15 @@ Expr Grouper::largeness(kernel::GenericOp op) {
   for (auto r : op.getBody().front().getOps<kernel::ReduceOp>())
     for (StringRef axis : r.getAxes().getAsValueRange<StringAttr>())
       reduced.insert(axis.str());
-  Expr points(1), row(1);
+  Expr rows(1), length(1);
   for (unsigned i = 0; i < op.getNumAxes(); ++i) {
-    points = points * op.getAxisExtent(i);
-    row = reduced.count(op.getAxisName(i).str()) ? row * op.getAxisExtent(i) : row;
+    Expr &of = reduced.count(op.getAxisName(i).str()) ? length : rows;
+    of = of * op.getAxisExtent(i);
   }
-  return facts.simplify(Expr::floordiv(points, Expr(mostPoints + 1)) + Expr::floordiv(row, Expr(longestRow + 1)));
+  Expr large = Expr::floordiv(rows * length, Expr(mostPoints + 1)) + Expr::floordiv(length, Expr(longestRow + 1));
+  if (!length.constant())
+    large = large + Expr::floordiv(rows, Expr(mostOpenRows + 1));
+  return facts.simplify(large);
 }
 
 bool Grouper::mayJoin(kernel::GenericOp op) {

@@ -123,9 +123,8 @@ llvm::Expected<std::optional<BlockSort>> cuda::addWarpBest(Generator &g, kernel:
   DeviceBuilder &h = plan.d;
   Value size = plan.size(length), count = plan.size(results), entry;
   auto atMost = [&](Value v, int64_t most) { return h.less(v, plan.constant(most + 1)); };
-  for (int64_t each = mostWords; each; each /= 2) { // of those that have room for a row the last one is taken
-    if (known && (*known > each * lanes || (each > 1 && *known <= each / 2 * lanes)))
-      continue;
+  // A row of known length has as many as it needs. Of those that have room for one of open length the last one is taken.
+  for (int64_t each = known ? std::max<int64_t>(1, llvm::divideCeil(*known, lanes)) : mostWords; each; each = known ? 0 : each / 2) {
     Value own = plan.constant(g.entries.size());
     entry = entry ? h.select(atMost(size, each * lanes), own, entry) : own;
     std::string name = "sort_best_" + std::to_string(each * lanes);
@@ -134,8 +133,6 @@ llvm::Expected<std::optional<BlockSort>> cuda::addWarpBest(Generator &g, kernel:
     emitter.emit();
     if (llvm::Error e = g.addEntry(frame, name, emitter.error()))
       return std::move(e);
-    if (!known)
-      each /= 2; // an entry point for every other power of two
   }
   Value useful = h.both(h.both(h.less(plan.constant(0), size), atMost(size, mostWords * lanes)), atMost(count, mostResults));
   Value grid = h.ceilDiv(plan.size(rowsOf(g.info, op)), warpsOfBlock);
