@@ -379,10 +379,24 @@ Value Former::finalValue(Value v, OpBuilder &b) {
   return b.create<ir::ReshapeOp>(v.getLoc(), v.getType(), finalValue(reshape.getX(), b));
 }
 
+/// What reduces everything stands alone. It reads the narrow elements that there are, and converts them itself: for itself and others they would be written, and read again, twice as
+/// wide.
+static void castForWholeSums(Block &body) {
+  for (ir::ReduceOp reduce : body.getOps<ir::ReduceOp>()) {
+    auto cast = reduce.getX().getDefiningOp<ir::CastOp>();
+    bool isWhole = int64_t(reduce.getAxes().size()) == ir::typeOf(reduce.getX()).getRank();
+    if (!cast || !isWhole || cast->hasOneUse() || ir::elementOf(cast.getX()).getIntOrFloatBitWidth() >= ir::elementOf(cast.getResult()).getIntOrFloatBitWidth())
+      continue;
+    Operation *own = OpBuilder(reduce).clone(*cast);
+    reduce->replaceUsesOfWith(cast.getResult(), own->getResult(0));
+  }
+}
+
 LogicalResult Former::run() {
   cutViewChains();
   copyGathered();
   copyTurnedRows(body);
+  castForWholeSums(body);
   copyOutputs();
   for (Operation &op : body)
     if (ir::isHostOp(&op))

@@ -68,6 +68,24 @@ func.func @whole_and_rows(%x: tensor<80x640xf32>) -> (tensor<f32>, tensor<80xf32
   return %0, %1 : tensor<f32>, tensor<80xf32>
 }
 
+// A whole sum converts the narrow elements itself, which others need wide, too: nothing writes them as wide ones.
+// CHECK-LABEL: func.func @whole_of_halves
+// CHECK: kernel.generic reduction @{{.*}} ins(%{{[^:]*}} : tensor<80x640xbf16>) outs(tensor<f32>)
+// CHECK: arith.extf
+// CHECK: kernel.reduce add
+// CHECK: kernel.reduce add
+// CHECK-NOT: kernel.generic
+// CHECK: return
+func.func @whole_of_halves(%h: tensor<80x640xbf16>) -> tensor<f32> {
+  %x = lathe.cast %h : tensor<80x640xbf16> -> tensor<80x640xf32>
+  %0 = lathe.reduce sum %x axes [0, 1] : tensor<80x640xf32> -> tensor<f32>
+  %1 = lathe.broadcast %0 : tensor<f32> -> tensor<80x640xf32>
+  %2 = lathe.sub %x, %1 : tensor<80x640xf32>
+  %3 = lathe.abs %2 : tensor<80x640xf32>
+  %4 = lathe.reduce sum %3 axes [0, 1] : tensor<80x640xf32> -> tensor<f32>
+  return %4 : tensor<f32>
+}
+
 // What a row's own elements need of their sum is no further axis.
 // APART-LABEL: func.func @own
 // APART: kernel.generic reduction @{{.*}} outs(tensor<8x196xf32>)
