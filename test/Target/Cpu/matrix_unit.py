@@ -93,6 +93,27 @@ define internal <16 x bfloat> @unit_cvtneps2bf16(<16 x float> %x) alwaysinline {
 }
 '''
 
+# Sums of two products of bf16, each of which is a number of f32.
+PAIRS = '''
+define internal <16 x float> @unit_dpbf16ps(<16 x float> %sum, <32 x bfloat> %a, <32 x bfloat> %b) alwaysinline {
+  %x = bitcast <32 x bfloat> %a to <16 x i32>
+  %y = bitcast <32 x bfloat> %b to <16 x i32>
+  %xl = shl <16 x i32> %x, splat (i32 16)
+  %yl = shl <16 x i32> %y, splat (i32 16)
+  %xh = and <16 x i32> %x, splat (i32 -65536)
+  %yh = and <16 x i32> %y, splat (i32 -65536)
+  %xlf = bitcast <16 x i32> %xl to <16 x float>
+  %ylf = bitcast <16 x i32> %yl to <16 x float>
+  %xhf = bitcast <16 x i32> %xh to <16 x float>
+  %yhf = bitcast <16 x i32> %yh to <16 x float>
+  %low = fmul <16 x float> %xlf, %ylf
+  %high = fmul <16 x float> %xhf, %yhf
+  %some = fadd <16 x float> %sum, %high
+  %all = fadd <16 x float> %some, %low
+  ret <16 x float> %all
+}
+'''
+
 
 def has_unit():
     """Whether this process may use one: Linux saves its registers only for those that asked, as an artifact's runtime does."""
@@ -107,8 +128,8 @@ def emulated(ir):
     ir = re.sub(r'@llvm\.x86\.(ldtilecfg|tile\w+|tdpb\w+)\(', r'@unit_\1(', ir).replace(' immarg', '')
     ir = re.sub(r'"(target-cpu|target-features|prefer-vector-width|min-legal-vector-width)"="[^"]*"', '', ir)
     ir = re.sub(r'^declare .*@llvm\.x86\.avx512bf16\..*$', '', ir, flags=re.M)
-    ir = re.sub(r'@llvm\.x86\.avx512bf16\.(cvtne2?ps2bf16)\.512', r'@unit_\1', ir)
-    return ir + (DOTS if '@unit_vpdpbusd' in ir else '') + (ROUND if '@unit_cvtne' in ir else '')
+    ir = re.sub(r'@llvm\.x86\.avx512bf16\.(cvtne2?ps2bf16|dpbf16ps)\.512', r'@unit_\1', ir)
+    return ir + (DOTS if '@unit_vpdpbusd' in ir else '') + (ROUND if '@unit_cvtne' in ir else '') + (PAIRS if '@unit_dpbf16ps' in ir else '')
 
 
 def objects(sources, folder):
