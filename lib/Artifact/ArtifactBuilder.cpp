@@ -66,14 +66,11 @@ BufferId Program::view(LatheDType type, BufferId of, const shape::Expr &bytes, u
   return add(LATHE_BUFFER_VIEW, of, type, bytes, offset);
 }
 
-void Program::kernel(KernelId kernel, ArrayRef<BufferId> operandsThenResults, ArrayRef<shape::Expr> sizes) {
+void Program::kernel(KernelId kernel, ArrayRef<BufferId> operandsThenResults, ArrayRef<shape::Expr> sizes, const std::optional<shape::Expr> &when) {
   steps.push_back({LATHE_STEP_KERNEL, kernel, operandsThenResults.vec(), sizes.vec(), {}});
-}
-
-void Program::kernelWhere(const shape::Expr &when, KernelId kernel, ArrayRef<BufferId> operandsThenResults, ArrayRef<shape::Expr> sizes) {
-  this->kernel(kernel, operandsThenResults, sizes);
-  steps.back().sizes.push_back(when);
-  steps.back().conditional = true;
+  steps.back().conditional = when.has_value();
+  if (when)
+    steps.back().sizes.push_back(*when);
 }
 
 void Program::copy(BufferId from, BufferId to, const shape::Expr &bytes) {

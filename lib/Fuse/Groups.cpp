@@ -574,6 +574,14 @@ std::string Grouper::checkExtension(const Group &group, unsigned oldAxes) {
   return "";
 }
 
+static Expr extentOf(ArrayRef<Axis> axes, llvm::function_ref<bool(const Axis &)> counts) {
+  Expr extent(1);
+  for (const Axis &axis : axes)
+    if (counts(axis))
+      extent = extent * axis.extent;
+  return extent;
+}
+
 /// Whether another sum over the rows, in more axes, would compute much of each element again. A row of a few elements is written out, and what is the
 /// same in all of its places is computed before the loop over these.
 bool Grouper::repeatsRow(const Group &group) const {
@@ -581,10 +589,7 @@ bool Grouper::repeatsRow(const Group &group) const {
   constexpr unsigned mostRepeated = 16;
   std::set<std::string> reduced = group.domain.reducedAxes();
   auto isReduced = [&](const std::string &a) { return reduced.count(a) > 0; };
-  Expr length(1);
-  for (const Axis &axis : group.domain.axes)
-    if (isReduced(axis.name))
-      length = length * axis.extent;
+  Expr length = extentOf(group.domain.axes, [&](const Axis &axis) { return isReduced(axis.name); });
   unsigned weight = 0;
   for (Operation *m : group.members)
     if (llvm::any_of(group.domain.axesIn(group.domain.known.lookup(m->getResult(0))), isReduced))
@@ -597,12 +602,9 @@ bool Grouper::repeatsSum(const Group &group, unsigned oldAxes) const {
   constexpr int64_t longest = 256; // a longer sum is more work than another launch, however few elements it is made for again
   constexpr int64_t mostOfWindow = 64; // a convolution over more is a product of tiles, which have no places for more than their own results
   std::set<std::string> reduced = group.domain.reducedAxes();
-  Expr length(1), elements(1);
-  for (auto [i, axis] : llvm::enumerate(group.domain.axes)) {
-    Expr &count = i >= oldAxes ? elements : length;
-    if (i >= oldAxes || reduced.count(axis.name))
-      count = count * axis.extent;
-  }
+  ArrayRef<Axis> axes = group.domain.axes;
+  Expr length = extentOf(axes.take_front(oldAxes), [&](const Axis &axis) { return reduced.count(axis.name) > 0; });
+  Expr elements = extentOf(axes.drop_front(oldAxes), [](const Axis &) { return true; });
   int64_t sum = length.constant().value_or(INT64_MAX), most = llvm::any_of(group.members, llvm::IsaPred<ir::ConvOp>) ? mostOfWindow : longest;
   return !reduced.empty() && sum > few && elements.constant().value_or(few + 1) > (sum > most ? 1 : few);
 }
@@ -656,11 +658,8 @@ std::string Grouper::joinTaken(Group &trial, ir::GatherNdOp op, const Dims &indi
 /// there is room for, while rows of it would all wait for one another.
 bool Grouper::leavesFewRows(const Group &group, const std::set<std::string> &reduced) const {
   constexpr int64_t fewRows = 16, fewPoints = 1 << 12;
-  Expr rows(1), points(1);
-  for (const Axis &axis : group.domain.axes) {
-    points = points * axis.extent;
-    rows = reduced.count(axis.name) ? rows : rows * axis.extent;
-  }
+  Expr points = extentOf(group.domain.axes, [](const Axis &) { return true; });
+  Expr rows = extentOf(group.domain.axes, [&](const Axis &axis) { return !reduced.count(axis.name); });
   return rows.constant().value_or(fewRows) < fewRows && points.constant().value_or(fewPoints + 1) > fewPoints;
 }
 

@@ -106,21 +106,22 @@ Expected<StepWriter::BufferId> StepWriter::constant(Type type, Expected<artifact
   return program.constant(dtypeOf(cast<RankedTensorType>(type).getElementType()), id);
 }
 
+std::vector<Expr> StepWriter::sizesOf(ArrayRef<std::string> symbols) const {
+  std::vector<Expr> sizes;
+  for (const std::string &s : symbols)
+    sizes.push_back(launchSizes.count(s) ? late.derived.at(s) : Expr::symbol(s));
+  return sizes;
+}
+
 /// `when`: where that is 0, it is left out; nothing: it never is.
-void StepWriter::addKernel(kernel::GenericOp op, std::optional<Expr> when) {
+void StepWriter::addKernel(kernel::GenericOp op, const std::optional<Expr> &when) {
   std::vector<BufferId> operands;
   for (Value v : op.getInputs())
     operands.push_back(buffers.lookup(v));
   Value replaced = replacedBy(op);
   for (Value v : op.getOutputs())
     operands.push_back(replaced ? inPlaceOf(buffers.lookup(replaced), v) : bufferFor(v));
-  std::vector<Expr> sizes;
-  for (const std::string &s : op.getSizeSymbols())
-    sizes.push_back(launchSizes.count(s) ? late.derived.at(s) : Expr::symbol(s));
-  if (when)
-    program.kernelWhere(*when, kernels.lookup(op), operands, sizes);
-  else
-    program.kernel(kernels.lookup(op), operands, sizes);
+  program.kernel(kernels.lookup(op), operands, sizesOf(op.getSizeSymbols()), when);
 }
 
 /// Each op's results have their places where it stands, so that views of them have; the step is where the last one stands.
@@ -142,13 +143,10 @@ Error StepWriter::addTogether(const LaunchedTogether &together, Operation *op) {
   }
   for (Value v : together.results)
     all.push_back(buffers.lookup(v));
-  std::vector<Expr> sizes;
-  for (const std::string &s : together.sizes)
-    sizes.push_back(Expr::symbol(s));
-  if (always)
-    program.kernel(together.id, all, sizes);
-  else
-    program.kernelWhere(Expr::max(Expr(0), Expr(1) - together.apart), together.id, all, sizes);
+  std::optional<Expr> when;
+  if (!always)
+    when = Expr::max(Expr(0), Expr(1) - together.apart);
+  program.kernel(together.id, all, sizesOf(together.sizes), when);
   return Error::success();
 }
 

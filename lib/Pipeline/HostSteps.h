@@ -42,7 +42,9 @@ private:
   struct Loop;
 
   llvm::Error addOp(mlir::Operation &op);
-  void addKernel(kernel::GenericOp op, std::optional<shape::Expr> when = {});
+  void addKernel(kernel::GenericOp op, const std::optional<shape::Expr> &when = std::nullopt);
+  /// What a launch gives for these symbols.
+  std::vector<shape::Expr> sizesOf(llvm::ArrayRef<std::string> symbols) const;
   void addRead(ir::ReadOp op);
   void addChecks(std::vector<SizeCheck> &due);
   void addCall(ir::CallOp op);

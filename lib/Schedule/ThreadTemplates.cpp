@@ -148,7 +148,7 @@ void schedule::proposeThreads(const BodyInfo &info, const Machine *machine, std:
   std::vector<Predicate> conditions = wideConditions(info, sections, /*halves=*/machine != nullptr);
   conditions.push_back({});
   for (const auto &[i, when] : llvm::enumerate(conditions)) {
-    bool half = i == 1 && conditions.size() == 3;
+    bool half = i > 0 && !when.all().empty(); // behind a wider one
     if (sections.size() == 1 && machine && proposeStrips(info, sections[0], when, candidates))
       continue;
     if (sections.size() == 1 && isOpenRow(info, sections[0]))

@@ -98,10 +98,9 @@ public:
   /// The memory of `of`, from byte `offset` on: a reshape, or a part of it.
   BufferId view(LatheDType type, BufferId of, const shape::Expr &bytes, uint64_t offset = 0);
 
-  /// `sizes`: the kernel's size parameters, in its order.
-  void kernel(KernelId kernel, llvm::ArrayRef<BufferId> operandsThenResults, llvm::ArrayRef<shape::Expr> sizes);
-  /// Likewise, of a device; it is left out where `when` is 0.
-  void kernelWhere(const shape::Expr &when, KernelId kernel, llvm::ArrayRef<BufferId> operandsThenResults, llvm::ArrayRef<shape::Expr> sizes);
+  /// `sizes`: the kernel's size parameters, in its order. `when`, of a device: it is left out where that is 0.
+  void kernel(KernelId kernel, llvm::ArrayRef<BufferId> operandsThenResults, llvm::ArrayRef<shape::Expr> sizes,
+              const std::optional<shape::Expr> &when = std::nullopt);
   void copy(BufferId from, BufferId to, const shape::Expr &bytes);
   /// A call on the calling thread of an added object's function, a LatheHostFn.
   void call(llvm::StringRef fn, llvm::ArrayRef<BufferId> buffers, llvm::ArrayRef<shape::Expr> sizes);

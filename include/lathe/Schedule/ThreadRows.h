@@ -100,8 +100,7 @@ extern const RowTuning rowTuning;
 int chooseLane(const lower::BodyInfo &info, llvm::ArrayRef<mlir::Operation *> roots, AxisSet among, AxisSet reduced = 0);
 /// The widest access (in lanes) along the axis: as many as 16 bytes hold and the extent is a multiple of.
 unsigned chooseWidth(const lower::BodyInfo &info, int lane, const lower::Divisibility &known);
-/// What gives the accesses along the axis their full width.
-/// `part`: of the full width.
+/// What gives the accesses along the axis their full width, or a part of it (2: half).
 void assumeWide(const lower::BodyInfo &info, int lane, lower::Divisibility &known, unsigned part = 1);
 /// The rows of a section as the schedule wants them, under its condition. `machine`: null for what any part of a launch can be. An error says what of
 /// the schedule is not proven to be right there.

@@ -19,6 +19,8 @@ struct LaunchGroup {
   std::vector<mlir::Value> operands, results;
   std::vector<std::string> sizes;         ///< symbols
   std::vector<kernel::GenericOp> kernels; ///< that it runs
+  /// Not 0 where some kernel has so much to do that it fills the device by itself: then each is launched alone.
+  shape::Expr apart = shape::Expr(0);
 };
 
 /// Per loop: carried values, captured ones, the body's constants. `sizes` are without the counters.
@@ -27,10 +29,7 @@ struct LoopGroup : LaunchGroup {
 };
 
 /// Per kernel: its operands.
-struct KernelGroup : LaunchGroup {
-  /// Not 0 where some kernel has so much to do that it fills the device by itself: then each is launched alone.
-  shape::Expr apart = shape::Expr(0);
-};
+struct KernelGroup : LaunchGroup {};
 
 /// Those of the module. A group stands where its last op stands. `standsAlone`: kernels that are launches of their own whatever stands beside them.
 std::vector<LoopGroup> loopGroups(mlir::ModuleOp module);

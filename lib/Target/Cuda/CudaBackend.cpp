@@ -89,7 +89,7 @@ static CudaOptions cudaOptions(const target::CodeOptions &options, Stage stage) 
 
 static target::CompiledGroup describe(const LaunchGroup &group, StringRef kind, std::vector<Operation *> ops,
                                       unsigned launch) {
-  return {kind.str(), group.kernels[0], std::move(ops), group.operands, group.results, group.sizes, launch, shape::Expr(0)};
+  return {kind.str(), group.kernels[0], std::move(ops), group.operands, group.results, group.sizes, launch, group.apart};
 }
 
 namespace {
@@ -196,11 +196,9 @@ public:
     for (const LoopGroup &group : work.loops)
       out.groups.push_back(
           describe(group, "recurrence", {group.loops.begin(), group.loops.end()}, launchOf[out.groups.size()]));
-    for (const KernelGroup &group : work.groups) {
+    for (const KernelGroup &group : work.groups)
       out.groups.push_back(
           describe(group, "combination", {group.kernels.begin(), group.kernels.end()}, launchOf[out.groups.size()]));
-      out.groups.back().apart = group.apart;
-    }
     return out;
   }
 };

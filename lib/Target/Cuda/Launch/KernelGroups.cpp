@@ -9,6 +9,7 @@
 #include "../Contraction/CodedProblem.h"
 #include "../Rows/RowProgram.h"
 #include "lathe/Dialect/Lathe/States.h"
+#include "lathe/Lower/RowLevels.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CudaGroups.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,8 +39,7 @@ public:
   std::vector<KernelGroup> groupsOf(Block &block);
 
 private:
-  bool mayJoin(kernel::GenericOp op);
-  Expr largeness(kernel::GenericOp op);
+  std::optional<Expr> largenessOf(kernel::GenericOp op);
   bool dependsOnGroup(Operation *op) const;
   void finish();
 
@@ -47,37 +47,29 @@ private:
   shape::Facts facts;
   llvm::function_ref<bool(kernel::GenericOp)> standsAlone;
   std::vector<kernel::GenericOp> open;
+  Expr apart = Expr(0); ///< of the open group
   llvm::DenseSet<Value> made; ///< by the kernels of the open group, and views of that
   std::vector<KernelGroup> groups;
 };
 } // namespace
 
-/// 0 where the kernel is small.
-Expr Grouper::largeness(kernel::GenericOp op) {
-  std::set<std::string> reduced;
-  for (auto r : op.getBody().front().getOps<kernel::ReduceOp>())
-    for (StringRef axis : r.getAxes().getAsValueRange<StringAttr>())
-      reduced.insert(axis.str());
-  Expr rows(1), length(1);
-  for (unsigned i = 0; i < op.getNumAxes(); ++i) {
-    Expr &of = reduced.count(op.getAxisName(i).str()) ? length : rows;
-    of = of * op.getAxisExtent(i);
-  }
+/// Nothing for a kernel that shares no launch; else an expression that is 0 where it is small.
+std::optional<Expr> Grouper::largenessOf(kernel::GenericOp op) {
+  using kernel::KernelClass;
+  if (!llvm::is_contained({KernelClass::Loop, KernelClass::Reduction}, op.getKernelClass()) ||
+      op->hasAttr("in_place") || op.getNumAxes() > lower::maxAxes || standsAlone(op) ||
+      llvm::any_of(op.getSizeSymbols(), [&](const std::string &s) { return late.count(s); }))
+    return std::nullopt;
+  lower::BodyInfo info(op);
+  if (gemmProblem(info) || codedProblem(info) || !mayBePart(info))
+    return std::nullopt;
+  lower::RowAxes axes = lower::rowSections(info)[0].axes;
+  Expr rows = lower::extentOf(info, axes.rows), length = lower::extentOf(info, axes.reduced);
   Expr large = Expr::floordiv(rows * length, Expr(mostPoints + 1)) + Expr::floordiv(length, Expr(longestRow + 1));
   if (!length.constant())
     large = large + Expr::floordiv(rows, Expr(mostOpenRows + 1));
-  return facts.simplify(large);
-}
-
-bool Grouper::mayJoin(kernel::GenericOp op) {
-  using kernel::KernelClass;
-  if (!llvm::is_contained({KernelClass::Loop, KernelClass::Reduction}, op.getKernelClass()) ||
-      op->hasAttr("in_place") || op.getNumAxes() > lower::maxAxes || standsAlone(op))
-    return false;
-  if (facts.provablyPositive(largeness(op)) || llvm::any_of(op.getSizeSymbols(), [&](const std::string &s) { return late.count(s); }))
-    return false;
-  lower::BodyInfo info(op);
-  return !gemmProblem(info) && !codedProblem(info) && mayBePart(info);
+  large = facts.simplify(large);
+  return facts.provablyPositive(large) ? std::nullopt : std::optional(large);
 }
 
 bool Grouper::dependsOnGroup(Operation *op) const {
@@ -91,16 +83,17 @@ void Grouper::finish() {
     std::set<std::string> sizes;
     for (kernel::GenericOp op : open) {
       group.kernels.push_back(op);
-      group.apart = group.apart + largeness(op);
       llvm::append_range(group.operands, op.getInputs());
       llvm::append_range(group.results, op.getOutputs());
       for (const std::string &s : op.getSizeSymbols())
         sizes.insert(s);
     }
     group.sizes.assign(sizes.begin(), sizes.end());
+    group.apart = apart;
     groups.push_back(std::move(group));
   }
   open.clear();
+  apart = Expr(0);
   made.clear();
 }
 
@@ -114,12 +107,13 @@ std::vector<KernelGroup> Grouper::groupsOf(Block &block) {
         made.insert(op.getResult(0));
       continue;
     }
-    bool joins = kernel && mayJoin(kernel);
-    if (!joins || dependsOnGroup(&op) || open.size() == mostKernels)
+    std::optional<Expr> largeness = kernel ? largenessOf(kernel) : std::nullopt;
+    if (!largeness || dependsOnGroup(&op) || open.size() == mostKernels)
       finish();
-    if (!joins)
+    if (!largeness)
       continue;
     open.push_back(kernel);
+    apart = apart + *largeness;
     made.insert(kernel->result_begin(), kernel->result_end());
   }
   finish();
