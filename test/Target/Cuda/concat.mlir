@@ -23,11 +23,15 @@ func.func @f(%a: !a, %b: !a, %c: !b, %d: !b) {
     %z = arith.select %second, %y, %x : bf16
     kernel.store %z, %out["128*r + c"] : bf16, <bf16>
   }
-  // Open sizes: where the plan has found them to be multiples, and else element by element.
-  // OPEN: .visible .entry rows_by_lanes
+  // Open sizes: where the plan has found them to be multiples, in pairs where rows of both parts are multiples of four, and else element by element.
+  // OPEN: .visible .entry rows_by_lanes(
   // OPEN-COUNT-2: ld.global.v4.b32
-  // OPEN: .visible .entry rows_by_lanes_1
-  // OPEN-NOT: v4
+  // OPEN: .visible .entry rows_by_lanes_1(
+  // OPEN-NOT: ld.global.b16
+  // OPEN-COUNT-8: ld.global.b32
+  // OPEN: st.global.v4.b16
+  // OPEN: .visible .entry rows_by_lanes_2(
+  // OPEN-NOT: {{v2|v4|ld.global.b32}}
   %open = kernel.generic loop @open axes(r = "n", c = "2*b") ins(%c, %d : !b, !b) outs(tensor<?x?xbf16, #lathe.dims<"n", "2*b">>) {
   ^bb0(%i0: !kernel.ref<bf16>, %i1: !kernel.ref<bf16>, %out: !kernel.ref<bf16>):
     %i = kernel.index "c"
