@@ -46,6 +46,12 @@ public:
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
 
 private:
+  // Groups.cpp.
+  void place(mlir::Operation *op);
+  void start(mlir::Operation *op, Group group);
+  bool reaches(unsigned from, unsigned to) const;
+  std::set<unsigned> producers(mlir::Operation *op) const;
+
   // TurnedRows.cpp: what a transpose behind a group would put into another order than the group works in.
   /// Whether a value with these indices is stored in its own order although the view, a transpose, follows: tiles of squares that are transposed in
   /// registers take no large bodies, and what is read along rows that are reduced or scanned is stored along them.
@@ -57,8 +63,8 @@ private:
   bool comesInOrder(const Group &group, mlir::Value value, llvm::SmallPtrSetImpl<mlir::Operation *> &seen) const;
   /// Whether a value of elements of such rows has others side by side than they do.
   bool liesAcrossRows(const Group &group, mlir::Value value, const Dims &indices) const;
-  void place(mlir::Operation *op);
-  void start(mlir::Operation *op, Group group);
+
+  // GroupStarts.cpp.
   void startRow(mlir::Operation *op);
   Group startHeavy(mlir::Operation *op);
   Group startContraction(ir::ContractOp op);
@@ -72,6 +78,7 @@ private:
   /// inside of it; null when all are readable.
   mlir::Operation *copyUnreadable(Group &g, mlir::Operation *op);
 
+  // GroupJoins.cpp: each says why not, or nothing.
   std::string tryJoin(unsigned id, mlir::Operation *op);
   /// Why a value of the group must not be compared in it; nothing where none is.
   std::string checkEquality(const Group &group, mlir::Operation *op) const;
@@ -92,8 +99,6 @@ private:
   /// Walks the tree of `value` at these indices: what it reads of the group must be read where it was computed; what it reads
   /// else becomes known at its indices. Says why not, or nothing.
   std::string checkReads(Group &trial, mlir::Value value, const Dims &indices);
-  bool reaches(unsigned from, unsigned to) const;
-  std::set<unsigned> producers(mlir::Operation *op) const;
 
   mlir::Block &body;
   const shape::Facts &facts, &running;
@@ -101,6 +106,9 @@ private:
   HostOrder &host;
   bool extendsRows, storesBothWays;
 };
+
+/// Axes of a contraction's second operand; 0 for other groups.
+size_t columnAxes(const Group &group);
 
 /// A short name of an op for messages: its model node where it has one.
 std::string nodeName(mlir::Operation *op);

@@ -492,24 +492,43 @@ bool BodyEmitter::agreesInLanes(arith::CmpIOp compare) const {
   }
 }
 
-/// Compares an index that is linear in the lanes with a uniform value: c * lane against a scalar, in 32 bits. Vectors of i64
+/// A comparison's predicate with its operands in the other order.
+static arith::CmpIPredicate mirrored(arith::CmpIPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpIPredicate::slt:
+    return arith::CmpIPredicate::sgt;
+  case arith::CmpIPredicate::sle:
+    return arith::CmpIPredicate::sge;
+  case arith::CmpIPredicate::sgt:
+    return arith::CmpIPredicate::slt;
+  case arith::CmpIPredicate::sge:
+    return arith::CmpIPredicate::sle;
+  default:
+    return predicate; // equality
+  }
+}
+
+/// Compares an index that is linear in the lanes with a uniform value, on either side: c * lane against a scalar, in 32 bits. Vectors of i64
 /// would take two registers and several instructions for every padding and every causal mask.
 Value BodyEmitter::emitIndexCompare(Operation *op, ArrayRef<Value> operands) {
   Context &c = *context;
   auto compare = dyn_cast<arith::CmpIOp>(op);
-  auto index = compare ? compare.getLhs().getDefiningOp<kernel::IndexOp>() : kernel::IndexOp();
-  if (!index || !index.getIndices().empty() || isa<VectorType>(operands[1].getType()))
-    return {};
-  if (static_cast<int64_t>(compare.getPredicate()) > static_cast<int64_t>(arith::CmpIPredicate::sge))
+  if (!compare || static_cast<int64_t>(compare.getPredicate()) > static_cast<int64_t>(arith::CmpIPredicate::sge))
     return {}; // unsigned
-  const Expr &e = c.info.exprOf(compare.getLhs().getDefiningOp());
+  bool turned = !isa<VectorType>(operands[0].getType());
+  auto index = compare.getOperand(turned).getDefiningOp<kernel::IndexOp>();
+  Value uniform = operands[!turned];
+  if (!index || !index.getIndices().empty() || isa<VectorType>(uniform.getType()))
+    return {};
+  arith::CmpIPredicate predicate = turned ? mirrored(compare.getPredicate()) : compare.getPredicate();
+  const Expr &e = c.info.exprOf(index);
   std::optional<Expr::Linear> linear = e.linearIn(c.info.axes[laneAxis]);
   std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
   if (!step || *step < -1024 || *step > 1024)
     return {};
-  if (*step == 1 && agreesInLanes(compare))
-    return splat(c.b.create<arith::CmpIOp>(c.loc, compare.getPredicate(), exprWith(e, {}), operands[1]));
-  Value left = c.b.create<arith::SubIOp>(c.loc, operands[1], exprWith(e, {})); // at lane 0
+  if (!turned && *step == 1 && agreesInLanes(compare))
+    return splat(c.b.create<arith::CmpIOp>(c.loc, predicate, exprWith(e, {}), uniform));
+  Value left = c.b.create<arith::SubIOp>(c.loc, uniform, exprWith(e, {})); // at lane 0
   int64_t limit = int64_t(1) << 30;
   left = c.b.create<arith::MaxSIOp>(c.loc, left, constantI64(c.b, c.loc, -limit));
   left = c.b.create<arith::MinSIOp>(c.loc, left, constantI64(c.b, c.loc, limit));
@@ -518,7 +537,7 @@ Value BodyEmitter::emitIndexCompare(Operation *op, ArrayRef<Value> operands) {
     steps.push_back(static_cast<int32_t>(i * *step));
   Value lanes = c.b.create<arith::ConstantOp>(c.loc, c.b.getI32VectorAttr(steps));
   Value bound = splat(c.b.create<arith::TruncIOp>(c.loc, c.b.getI32Type(), left));
-  return c.b.create<arith::CmpIOp>(c.loc, compare.getPredicate(), lanes, bound);
+  return c.b.create<arith::CmpIOp>(c.loc, predicate, lanes, bound);
 }
 
 /// Integer division that cannot trap: a zero divisor (also of a lane that is masked out) gives 0, the smallest value divided

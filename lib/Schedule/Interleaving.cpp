@@ -18,20 +18,21 @@ using lower::BodyInfo;
 /// Elements that loads lie apart at most: as many vectors are read for each that is used.
 constexpr int64_t widestLoad = 4;
 
-/// Whether lanes along the axis read vectors.
-static bool readsVectors(const BodyInfo &info, kernel::LoadOp load, unsigned axis) {
+/// Whether lanes along the axis read vectors. What a condition on the place alone leaves out is known where the place is.
+static bool readsVectors(const BodyInfo &info, kernel::LoadOp load, unsigned axis, unsigned inner) {
   std::optional<int64_t> step = stepAlong(info, load, axis);
   for (Value index : load.getIndices())
     if (info.axesOf(index) >> axis & 1)
       return false;
-  return step && *step >= 0 && *step <= (load.getPredicate() ? 1 : widestLoad);
+  bool isPartial = load.getPredicate() && info.axesOf(load.getPredicate()) != AxisSet(1) << inner;
+  return step && *step >= 0 && *step <= (isPartial ? 1 : widestLoad);
 }
 
 static bool interleaves(const BodyInfo &info, unsigned lane, unsigned inner, int64_t places) {
   AxisSet both = AxisSet(1) << lane | AxisSet(1) << inner;
   return llvm::all_of(info.ops, [&](Operation *op) {
     if (auto load = dyn_cast<kernel::LoadOp>(op))
-      return readsVectors(info, load, lane);
+      return readsVectors(info, load, lane, inner);
     if (auto sum = dyn_cast<kernel::ReduceOp>(op))
       return bool(info.axesOf(sum.getResult()) & both);
     auto store = dyn_cast<kernel::StoreOp>(op);

@@ -354,9 +354,13 @@ static unsigned widthFor(const BodyInfo &info, unsigned lane, unsigned width, co
   bool isLoop = kernel::GenericOp(info.kernel).getKernelClass() == kernel::KernelClass::Loop;
   if (isLoop && (!machine.maskedBytes || needsNoShuffles(info, lane, machine)))
     width = narrowLanes(info, lane, machine);
+  std::optional<int64_t> extent = info.extents[lane].constant();
+  // A gather takes as long however many of its lanes are used.
+  bool gathers = llvm::any_of(info.ops, [&](Operation *op) { return isa<kernel::LoadOp>(op) && has(indirectAxes(op, info), lane); });
+  while (extent && gathers && width > 4 && int64_t(width) >= 2 * *extent)
+    width /= 2;
   if (masksRest(info, lane, machine) && !readsWithGaps(info, lane, machine))
     return width;
-  std::optional<int64_t> extent = info.extents[lane].constant();
   auto predicated = llvm::count_if(info.ops, [](Operation *op) {
     auto load = dyn_cast<kernel::LoadOp>(op);
     return load && load.getPredicate();
