@@ -182,7 +182,8 @@ Error StepWriter::addIf(ir::IfOp op) {
     operands.push_back(buffers.lookup(v));
   std::vector<Target> results;
   for (Value v : op.getOutputs()) {
-    results.push_back(newTarget(v.getType()));
+    auto given = targetOf.find(v);
+    results.push_back(given != targetOf.end() ? given->second.first : newTarget(v.getType()));
     buffers[v] = results.back().buffer;
   }
   program.read(buffers.lookup(op.getCondition()), 0, condition);
@@ -231,11 +232,13 @@ bool StepWriter::mayBeWrittenEarly(func::ReturnOp ret, unsigned result) {
   return false;
 }
 
-/// Where kernels write what is returned: each into its result's place, and what is updated in place on the way there, too.
+/// Where kernels and branches write what is returned: each into its result's place, and what is updated in place on the way there, too.
 void StepWriter::place(func::ReturnOp ret, ArrayRef<Target> results) {
   auto function = cast<func::FuncOp>(ret->getParentOp());
   for (auto [i, v] : llvm::enumerate(ret.getOperands())) {
     Value base = baseOf(v);
+    if (base.getDefiningOp<ir::IfOp>() && !ir::stateOfResult(function, i))
+      targetOf.try_emplace(base, results[i], i);
     if (!base.getDefiningOp<kernel::GenericOp>() || endsInPlace(base))
       continue;
     if (ir::stateOfResult(function, i) && !mayBeWrittenEarly(ret, i))
@@ -246,7 +249,7 @@ void StepWriter::place(func::ReturnOp ret, ArrayRef<Target> results) {
   }
 }
 
-/// What is returned twice, or is no kernel's own result, is copied to its place.
+/// What is returned twice, or is no kernel's or branch's own result, is copied to its place.
 void StepWriter::finish(func::ReturnOp ret, ArrayRef<Target> results) {
   auto function = cast<func::FuncOp>(ret->getParentOp());
   for (auto [i, v] : llvm::enumerate(ret.getOperands())) {

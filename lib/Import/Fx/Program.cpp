@@ -234,6 +234,8 @@ void ProgramReader::fillArgument(Argument &a, StringRef key, const Value &value,
       a.graph = innerGraph(value, where);
     if (const Object *o = value.getAsObject()) // the name of a condition, for assertions
       a.symbol = o->getString("as_name").value_or("").str();
+    if (auto found = current->conditions.find(a.symbol); found != current->conditions.end())
+      a.condition = found->second.condition;
     return;
   }
 }
@@ -374,7 +376,7 @@ OutputSpec ProgramReader::outputSpec(const Value &value, StringRef where) {
   if (key == "buffer_mutation" || key == "parameter_mutation") {
     spec.buffer = string(o, key == "buffer_mutation" ? "buffer_name" : "parameter_name");
     if (const Value *arg = o.get("arg"))
-      spec.argument = {Argument::Kind::Tensor, {tensorName(*arg, where)}, {}, {}, "", "", nullptr};
+      spec.argument = {Argument::Kind::Tensor, {tensorName(*arg, where)}, {}, {}, "", "", {}, nullptr};
     else
       fail(where + " has no 'arg'");
   }

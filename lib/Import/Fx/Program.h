@@ -44,6 +44,7 @@ struct Argument {
   std::vector<double> floats;       ///< of Float and Floats; of Complex, both parts
   std::string text;                 ///< of String; of Other, the union's key
   std::string symbol;               ///< of a symbolic Int as a result: its name
+  std::optional<Condition> condition; ///< of Other: what a truth value says of sizes
   std::shared_ptr<Graph> graph;     ///< of Other: a graph that a higher-order operator runs
 };
 

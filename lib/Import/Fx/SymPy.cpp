@@ -142,6 +142,8 @@ std::optional<Quotient> SymPyParser::call(llvm::StringRef name) {
     return quotedSymbol();
   if (name == "Float")
     return quotedReal();
+  if (name == "Piecewise")
+    return piecewise();
   std::vector<Quotient> args;
   return arguments(args) ? apply(name, args) : std::nullopt;
 }

@@ -143,6 +143,36 @@ std::optional<Condition> SymPyParser::conditionCall() {
   return result;
 }
 
+/// After "Piecewise(": ExprCondPair(Integer(2), Equality(..)), ExprCondPair(Integer(5), true)), as torch.sym_ite writes it. The first whose condition holds;
+/// the last one's always does.
+std::optional<Quotient> SymPyParser::piecewise() {
+  std::vector<std::pair<shape::Expr, Condition>> pieces;
+  std::vector<shape::Expr> outer = std::move(divisors);
+  do {
+    divisors.clear();
+    if (depth > maxDepth || pieces.size() > maxDepth || !takeWord("ExprCondPair") || !take("("))
+      return std::nullopt;
+    auto value = sum();
+    if (!value || !value->isInteger() || !divisors.empty() || !take(","))
+      return std::nullopt;
+    auto condition = conditionCall();
+    if (!condition || !take(")"))
+      return std::nullopt;
+    pieces.push_back({value->top, std::move(*condition)});
+  } while (take(","));
+  divisors = std::move(outer);
+  if (!take(")") || pieces.back().second.kind != Kind::And || !pieces.back().second.operands.empty())
+    return std::nullopt;
+  std::optional<Quotient> chosen = Quotient{pieces.back().first};
+  for (size_t i = pieces.size() - 1; i-- > 0 && chosen;) {
+    shape::Expr isFirst = shape::Expr::max(shape::Expr(0), shape::Expr(1) - shape::Expr::max(shape::Expr(0), pieces[i].second.excess()));
+    auto first = applyFunction("Mul", {Quotient{pieces[i].first}, Quotient{isFirst}});
+    auto other = applyFunction("Mul", {*chosen, Quotient{shape::Expr(1) - isFirst}});
+    chosen = first && other ? applyFunction("Add", {*first, *other}) : std::nullopt;
+  }
+  return chosen;
+}
+
 std::optional<Condition> SymPyParser::pythonCondition() {
   auto c = disjunction();
   return c && atEnd() ? c : std::nullopt;

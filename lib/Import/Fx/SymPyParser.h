@@ -67,6 +67,7 @@ private:
   std::optional<Condition> comparison();
   std::optional<Condition> conditionCall();
   std::optional<Condition> comparisonCall(Condition::Kind kind);
+  std::optional<Quotient> piecewise();
   std::optional<Condition> withDivisors(std::optional<Condition> condition);
 
   llvm::StringRef rest;

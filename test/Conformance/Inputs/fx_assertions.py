@@ -29,6 +29,17 @@ def assertions():
         torch._check(places.shape[0] > 2)
         return places[:3] * 1
 
+    def of_truth(x, n):
+        torch._check((n.sum() > 3).item())
+        return x * 2
+
+    def all_true(x, n):
+        torch._check(torch.ops.aten._is_all_true(n > 0).item())
+        return x * 2
+
+    def chosen_number(x, n):
+        return x * torch.sym_ite((n.sum() > 3).item(), 2, 5)
+
     def count_is_a_size(x, y):
         return x[x > 0] @ y
 
@@ -81,6 +92,10 @@ def assertions():
     yield Case("of_elements_decomposed", of_elements, [(p,), (-p,)], decomposed=True)
     yield Case("of_number", of_number, [(x, i(2)), (x, i(1)), (x, i(5)), (x, i(4))])
     yield Case("of_count", of_count, [(torch.ones(5),), (torch.tensor([1.0, 0, 0, 2, 0]),), (torch.tensor([1.0, 0, 3, 2, 0]),)])
+    ones = torch.ones(4, dtype=torch.int64)
+    yield Case("of_truth", of_truth, [(x, ones), (x, ones * 0), (x, ones * 5)])
+    yield Case("all_true", all_true, [(x, ones), (x, ones * 0), (x, ones.cumsum(0) - 1), (x, ones.cumsum(0))])
+    yield Case("chosen_number", chosen_number, [(x, ones), (x, ones * 0), (x, ones * 5)])
     yield Case("count_is_a_size", count_is_a_size, [(i([1.0, -1, 2, 3]), dyadic(3, 2)), (i([1.0, 1, 2, 3]), dyadic(3, 2)), (i([1.0, -1, -1, 3]), dyadic(2, 2))],
                (None, {0: Dim.AUTO}))
     yield Case("in_branch", in_branch, [(one, p), (-one, -p), (one, -p)])

@@ -140,6 +140,20 @@ static llvm::Error maskedScatter(OpContext &c) {
   return c.give(scatterMasked(c, both[0], both[1], c.g.cast(c.tensor("source"), elementOf(both[0]))));
 }
 
+/// A truth value that the program goes by. What torch.export knew it to be is asserted; what it did not is a symbol that is 0 or 1.
+static llvm::Error truth(OpContext &c, Value x, const Argument &result) {
+  const Condition &told = *result.condition;
+  bool isKnown = told.operands.empty() && (told.kind == Condition::Kind::And || told.kind == Condition::Kind::Or);
+  if (isKnown) {
+    bool isTrue = told.kind == Condition::Kind::And;
+    c.assertTrue(c.g.compare(isTrue ? CompareKind::NE : CompareKind::EQ, x, c.g.splat(0, {}, elementOf(x))),
+                 "node '" + c.node.name + "': a value that was " + (isTrue ? "true" : "false") + " when the program was exported is not");
+    return llvm::Error::success();
+  }
+  bool isSymbol = told.kind == Condition::Kind::Equal && told.left.asSymbol() && told.right.isOne() && c.late->isLate(*told.left.asSymbol());
+  return isSymbol ? c.bindSize(told.left, c.g.cast(x, c.g.b.getI64Type())) : c.cannot("its result is {0}", told.str());
+}
+
 /// A number that the program computes with: a size, or a floating one.
 static llvm::Error item(OpContext &c) {
   Value x = c.tensor("self");
@@ -149,6 +163,8 @@ static llvm::Error item(OpContext &c) {
   const Argument *result = c.node.outputs.empty() ? nullptr : &c.node.outputs[0];
   if (result && result->kind == Argument::Kind::Tensor)
     return c.give(c.g.cast(x, c.resultElement()));
+  if (result && result->condition && elementOf(x).isInteger(1))
+    return truth(c, x, *result);
   if (!result || result->kind != Argument::Kind::Int || result->ints.empty() || !result->ints[0].expr)
     return c.cannot("its result is {0}", result ? describe(*result) : "nothing");
   if (!llvm::isa<mlir::IntegerType>(elementOf(x)))
