@@ -77,9 +77,26 @@ static bool keepsOrder(ir::TransposeOp turned) {
   return reduces && keeps;
 }
 
+/// Whether elements of the transposed value's rows are stored a few times side by side (an image with channels last, enlarged with channels first): lanes would
+/// read the same elements, which lie apart, that many times.
+static bool repeatsElements(ir::TransposeOp turned) {
+  constexpr int64_t fewest = 2, most = 8; // of more, a vector has a single one
+  Operation *user = turned;
+  do {
+    if (!user->hasOneUse())
+      return false;
+    user = *user->user_begin();
+  } while (isa<ir::ReshapeOp>(user));
+  auto broadcast = dyn_cast<ir::BroadcastOp>(user);
+  if (!broadcast || !ir::dimsOf(broadcast.getX()).back().isOne())
+    return false;
+  int64_t times = ir::dimsOf(broadcast.getResult()).back().constant().value_or(0);
+  return times >= fewest && times <= most;
+}
+
 void fuse::copyTurnedRows(Block &body) {
   for (ir::TransposeOp turned : llvm::make_early_inc_range(body.getOps<ir::TransposeOp>())) {
-    if (!turnsRows(turned) || !keepsOrder(turned))
+    if (!turnsRows(turned) || !(keepsOrder(turned) || repeatsElements(turned)))
       continue;
     OpBuilder b(turned->getContext());
     b.setInsertionPointAfter(turned);

@@ -21,7 +21,8 @@ bool weavesOddly(mlir::Operation *view);
 bool turnsBack(ir::TransposeOp back, ir::TransposeOp turned);
 /// A cast to the same type: elements that are brought into order.
 bool isCopy(mlir::Operation *op);
-/// Puts such copies behind transposes of which rows are reduced, where elements that are computed from the rows stay in that order.
+/// Puts such copies behind transposes of which rows are reduced, where elements that are computed from the rows stay in that order, and behind those of
+/// which each element is stored a few times side by side.
 void copyTurnedRows(mlir::Block &body);
 
 } // namespace lathe::fuse

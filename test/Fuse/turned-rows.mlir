@@ -125,3 +125,35 @@ func.func @both(%x: tensor<2x40x30xf32>) -> (tensor<2x40x30xf32>, tensor<2x30x40
   %1 = lathe.transpose %0 [0, 2, 1] : tensor<2x40x30xf32> -> tensor<2x30x40xf32>
   return %0, %1 : tensor<2x40x30xf32>, tensor<2x30x40xf32>
 }
+
+// Of an image with channels last, enlarged with channels first, each element is stored twice: in order they are read as vectors.
+// CHECK-LABEL: func.func @enlarged
+// CHECK: %[[T:.*]] = kernel.generic loop @{{.*}} axes(i0 = "s0", i1 = "24", i2 = "5", i3 = "s1")
+// CHECK: kernel.generic loop @{{.*}} ins(%[[T]] :
+// CHECK: kernel.load %{{.*}}["{{.*}}floordiv(i3, 2){{.*}}"]
+// CHECK-NOT: kernel.generic
+lathe.symbol "s0" range [1, 64]
+lathe.symbol "s1" range [1, 64]
+!image = tensor<?x5x?x24xf32, #lathe.dims<"s0", "5", "s1", "24">>
+!turned = tensor<?x24x5x?xf32, #lathe.dims<"s0", "24", "5", "s1">>
+!apart = tensor<?x24x5x?x1xf32, #lathe.dims<"s0", "24", "5", "s1", "1">>
+!twice = tensor<?x24x5x?x2xf32, #lathe.dims<"s0", "24", "5", "s1", "2">>
+!enlarged = tensor<?x24x5x?xf32, #lathe.dims<"s0", "24", "5", "2*s1">>
+func.func @enlarged(%x: !image) -> !enlarged {
+  %0 = lathe.transpose %x [0, 3, 1, 2] : !image -> !turned
+  %1 = lathe.reshape %0 : !turned -> !apart
+  %2 = lathe.broadcast %1 : !apart -> !twice
+  %3 = lathe.reshape %2 : !twice -> !enlarged
+  return %3 : !enlarged
+}
+
+// Repeated more often it is not: a vector has one element.
+// CHECK-LABEL: func.func @spread
+// CHECK: kernel.generic loop
+// CHECK-NOT: kernel.generic
+func.func @spread(%x: tensor<2x40x30xf32>) -> tensor<2x30x40x64xf32> {
+  %0 = lathe.transpose %x [0, 2, 1] : tensor<2x40x30xf32> -> tensor<2x30x40xf32>
+  %1 = lathe.reshape %0 : tensor<2x30x40xf32> -> tensor<2x30x40x1xf32>
+  %2 = lathe.broadcast %1 : tensor<2x30x40x1xf32> -> tensor<2x30x40x64xf32>
+  return %2 : tensor<2x30x40x64xf32>
+}

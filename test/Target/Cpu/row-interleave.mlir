@@ -29,6 +29,14 @@
 // CHECK-LABEL: func.func private @lathe_k2_apart_avx512.body(
 // CHECK-NOT: vector.shuffle
 // CHECK-LABEL: func.func @lathe_k2_apart_avx512(
+
+// Pairs that are stacked, each half with its own condition (a rotary embedding): where the place is known, so is the condition.
+// CHECK-LABEL: func.func private @lathe_k3_stacked_avx512.body(
+// CHECK-NOT: scatter
+// CHECK: %[[SECOND:.*]] = arith.negf
+// CHECK: vector.shuffle {{.*}} [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23]
+// CHECK-NOT: scatter
+// CHECK-LABEL: func.func @lathe_k3_stacked_avx512(
 func.func @f(%a0: tensor<?xf32>, %a1: tensor<?xf32>, %b0: tensor<?xi8>) {
   %r0 = kernel.generic loop @transposed axes(c = "C", i = "2", y = "56", x = "56", j = "2")
       ins(%a0, %a1 : tensor<?xf32>, tensor<?xf32>) outs(tensor<?xf32>) {
@@ -47,6 +55,18 @@ func.func @f(%a0: tensor<?xf32>, %a1: tensor<?xf32>, %b0: tensor<?xi8>) {
   ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>):
     %x = kernel.load %in0["9*p + c"] : <f32> -> f32
     kernel.store %x, %out0["3*p + c"] : f32, <f32>
+  }
+  %r3 = kernel.generic loop @stacked axes(p = "P", h = "32", c = "2") ins(%a0 : tensor<?xf32>) outs(tensor<?xf32>) {
+  ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>):
+    %c = kernel.index "c"
+    %one = arith.constant 1 : i64
+    %first = arith.cmpi slt, %c, %one : i64
+    %x = kernel.load %in0["64*p + 2*h + 2*c + 1"] if %first : <f32> -> f32
+    %negative = arith.negf %x : f32
+    %second = arith.cmpi sge, %c, %one : i64
+    %y = kernel.load %in0["64*p + 2*h + 2*c - 2"] if %second : <f32> -> f32
+    %s = arith.select %second, %y, %negative : f32
+    kernel.store %s, %out0["64*p + 2*h + c"] : f32, <f32>
   }
   return
 }
