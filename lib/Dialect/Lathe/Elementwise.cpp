@@ -213,8 +213,8 @@ Value buildCompare(const Scalar &s) {
 }
 Value buildSelect(const Scalar &s) { return s.make<arith::SelectOp>(s.in[0], s.in[1], s.in[2]); }
 
-/// The same in i32, for fewer bits: both ends are numbers of the float's type, and a comparison with a selection is one minimum or
-/// maximum. A NaN is not greater than the lower end, which is 0 without a sign.
+/// The same in i32, where both ends are numbers of the float's type: a comparison with a selection is one minimum or maximum. A NaN is not greater than
+/// the lower end, which is 0 without a sign.
 Value clampedToInt(const Scalar &s, Value x, unsigned width, bool toUnsigned) {
   double low = toUnsigned ? 0.0 : -std::ldexp(1.0, width - 1), high = std::ldexp(1.0, toUnsigned ? width : width - 1) - 1;
   Type type = x.getType();
@@ -225,7 +225,8 @@ Value clampedToInt(const Scalar &s, Value x, unsigned width, bool toUnsigned) {
   if (!toUnsigned)
     x = s.make<arith::SelectOp>(s.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, x, x), s.constant(0, type), x);
   x = bounded(arith::CmpFPredicate::OLT, bounded(arith::CmpFPredicate::OGT, x, low), high);
-  return s.make<arith::FPToSIOp>(withElement(type, s.b.getI32Type()), x);
+  Type integer = withElement(type, s.b.getI32Type());
+  return toUnsigned && width == 32 ? Value(s.make<arith::FPToUIOp>(integer, x)) : Value(s.make<arith::FPToSIOp>(integer, x));
 }
 
 /// Truncation that saturates, NaN to 0: fptosi is undefined outside the range, so the operand is clamped first and the ends
@@ -240,6 +241,8 @@ Value floatToInt(const Scalar &s, Type to, bool toUnsigned) {
   unsigned w = getElementTypeOrSelf(to).getIntOrFloatBitWidth();
   if (w < 32)
     return s.make<arith::TruncIOp>(to, clampedToInt(s, x, w, toUnsigned));
+  if (w == 32 && wide.isF64())
+    return clampedToInt(s, x, w, toUnsigned);
   double low = toUnsigned ? 0.0 : -std::ldexp(1.0, w - 1), limit = std::ldexp(1.0, toUnsigned ? w : w - 1);
   APInt top = toUnsigned ? APInt::getMaxValue(w) : APInt::getSignedMaxValue(w);
   Value above = s.make<arith::CmpFOp>(arith::CmpFPredicate::OGE, x, s.constant(limit, x.getType()));
