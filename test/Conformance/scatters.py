@@ -89,6 +89,13 @@ class Cases:
         operands = [self.input(data), self.indices(at), self.input(updates)]
         self.model.node("ScatterND", operands, self.kind, scatter_nd(data, at, updates, reduction, self.kind), reduction=reduction)
 
+    def apart(self, places, count, heads, width, reduction):
+        """Rows of two axes which lie apart in the updates, a head behind the other: threads share out the places."""
+        data, updates, at = numbers((places, heads, width), self.kind), numbers((heads, count, width), self.kind), rng.integers(-places, places, (count, 1))
+        turned = self.model.node("Transpose", [self.input(updates)], self.kind, updates.transpose(1, 0, 2), perm=[1, 0, 2])
+        self.model.node("ScatterND", [self.input(data), self.indices(at), turned], self.kind,
+                        scatter_nd(data, at, updates.transpose(1, 0, 2), reduction, self.kind), reduction=reduction)
+
     def far(self, size, count, reduction):
         """More than caches hold: updates go through queues, of which the first one is full several times, with many for one element."""
         data, updates = numbers((size,), self.kind), numbers((count,), self.kind)
@@ -111,6 +118,7 @@ class Cases:
             for shape, count, depth in (((9,), (30,), 1), ((9, 33), (4,), 1), ((9, 3), (2, 5), 1), ((4, 5, 6), (11,), 2),
                                         ((4, 5, 6), (40,), 3), ((300, 16), (500,), 1), ((2, 700), (900,), 2)):
                 self.rows(shape, count, depth, reduction)
+            self.apart(61, 60, 3, 80, reduction)
             if not self.symbolic:
                 self.elements((4, 5), (0, 5), 0, reduction)
                 self.rows((4, 5), (0,), 1, reduction)

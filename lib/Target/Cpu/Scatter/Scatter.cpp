@@ -246,7 +246,7 @@ void ScatterEmitter::nest(BodyEmitter &point, size_t depth) {
       emitUpdate(point);
     return;
   }
-  if (list && isDecidedAt(depth + 1))
+  if (list && !decided && isDecidedAt(depth + 1))
     return nestListed(point, depth);
   unsigned axis = s.loops[depth];
   bool blocked = s.blocked == axis;
