@@ -31,6 +31,7 @@ target::CodeOptions pipeline::codeOptions(const TargetSpec &target, const Compil
   o.effort = options.effort;
   o.mostSchedules = options.maxSchedules;
   o.directConvolutions = options.directConvolutions;
+  o.sharesAll = options.sharesAll;
   o.precision = options.precision;
   o.toolkit = options.toolkit;
   o.cache = options.cache;

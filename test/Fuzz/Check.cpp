@@ -167,6 +167,7 @@ Verdict Checker::compileArtifact() {
   options.targets = {{"x86_64", settings.levels}};
   options.effort = settings.effort;
   options.threads = 1;
+  options.sharesAll = true; // the tensors are small, and what several threads share has borders of its own
   if (Error e = pipeline::writeArtifact({*fused}, options))
     return failed("emit", std::move(e));
   return {};

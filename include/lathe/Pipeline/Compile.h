@@ -45,6 +45,7 @@ struct CompileOptions {
   std::string tuning;            ///< file of measured schedules for CPUs; empty: none
   unsigned threads = 2;          ///< of code generation, and of packing constants
   unsigned effort = 2;           ///< of code generation for CPUs, 0 to 3
+  bool sharesAll = false;        ///< threads share the smallest of kernels, which takes longer: for tests, whose tensors are small
   std::string cacheFolder;       ///< of machine code made before; empty: none
   uint64_t cacheBytes = 1 << 30; ///< what was not used for longest goes beyond this; 0: no bound
   CodeCache *cache = nullptr;    ///< that folder, once it is open

@@ -55,6 +55,7 @@ struct CodeOptions {
   unsigned effort = 2;           ///< of LLVM, 0 to 3
   unsigned mostSchedules = schedule::usualSchedules; ///< of one kernel
   bool directConvolutions = false; ///< with all of their products
+  bool sharesAll = false;        ///< threads share the smallest of kernels: for tests
   std::string precision;         ///< of contractions, where the device multiplies in several; empty: the model's
   std::string toolkit;           ///< folder of a vendor's tools; empty: found
   CodeCache *cache = nullptr;    ///< code that was made before; may be null

@@ -25,6 +25,7 @@ struct CpuOptions {
   unsigned threads = 2;
   unsigned effort = 2; ///< of LLVM, 0 to 3: less takes less time to compile, and the code more to run
   bool isSpare = false; ///< code of a variant that hardly any machine runs, made in little time; compileCpuKernels sets it
+  bool sharesAll = false; ///< threads share the smallest of kernels: for tests
   CpuStage stage = CpuStage::Object;
   CodeCache *cache = nullptr; ///< objects that were made before; may be null
   unsigned mostSchedules = schedule::usualSchedules; ///< of one kernel

@@ -370,7 +370,8 @@ static void mergeEqual(std::vector<EmittedCase> &cases) {
 }
 
 llvm::Expected<BuiltKernel> cpu::buildKernelModule(lower::DetachedKernel &detached, ArrayRef<KernelCase> cases, const Isa &isa,
-                                                   StringRef name) {
+                                                   StringRef name, bool sharesAll) {
+  constexpr int64_t muchWork = 1 << 20; // of an item: more than another thread costs
   kernel::GenericOp kernel = detached.kernel;
   if (llvm::Error e = lower::checkAxes(kernel))
     return std::move(e);
@@ -384,6 +385,8 @@ llvm::Expected<BuiltKernel> cpu::buildKernelModule(lower::DetachedKernel &detach
     llvm::Expected<EmittedCase> one = emitter.emit(c, i, built.forms.emplace_back());
     if (!one)
       return one.takeError();
+    if (sharesAll)
+      one->plan.cost = muchWork;
     emitted.push_back(std::move(*one));
   }
   if (std::string why = whyDeclined(kernel, built.forms.back()); !why.empty())

@@ -23,9 +23,9 @@ struct BuiltKernel {
 };
 
 /// A module with the functions NAME and NAME_plan in scf, arith, math, vector and llvm ops. They ask the cases in their order which one
-/// serves the sizes; the last one always does. What is emitted for several cases alike is there once.
+/// serves the sizes; the last one always does. What is emitted for several cases alike is there once. `sharesAll`: threads share it however little there is to do.
 llvm::Expected<BuiltKernel> buildKernelModule(lower::DetachedKernel &kernel, llvm::ArrayRef<KernelCase> cases, const Isa &isa,
-                                              llvm::StringRef name);
+                                              llvm::StringRef name, bool sharesAll = false);
 
 /// Values of half types that the machine does not know become integers; nothing is computed with them.
 void carryAsBits(mlir::ModuleOp module, const Isa &isa);

@@ -110,6 +110,7 @@ private:
     o.variants = options.target.variants;
     o.threads = options.threads;
     o.effort = options.effort;
+    o.sharesAll = options.sharesAll;
     o.mostSchedules = options.mostSchedules;
     o.finished = options.finished;
     o.cache = options.cache;

@@ -133,7 +133,7 @@ static llvm::Error prepare(Job &job, schedule::ScheduledKernel &kernel, Compiled
   std::vector<KernelCase> cases;
   for (const schedule::Candidate &c : choice.cases)
     cases.push_back({c.when, c.schedule});
-  llvm::Expected<BuiltKernel> built = buildKernelModule(kernel.detached, cases, *job.isa, job.name);
+  llvm::Expected<BuiltKernel> built = buildKernelModule(kernel.detached, cases, *job.isa, job.name, options.sharesAll);
   if (!built)
     return built.takeError();
   describe(variant, choice, *built);
