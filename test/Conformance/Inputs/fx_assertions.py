@@ -37,6 +37,10 @@ def assertions():
         torch._check(torch.ops.aten._is_all_true(n > 0).item())
         return x * 2
 
+    def any_true(x, n):
+        torch._check(torch.ops.aten._is_any_true(n > 3).item())
+        return x * 2
+
     def chosen_number(x, n):
         return x * torch.sym_ite((n.sum() > 3).item(), 2, 5)
 
@@ -95,6 +99,7 @@ def assertions():
     ones = torch.ones(4, dtype=torch.int64)
     yield Case("of_truth", of_truth, [(x, ones), (x, ones * 0), (x, ones * 5)])
     yield Case("all_true", all_true, [(x, ones), (x, ones * 0), (x, ones.cumsum(0) - 1), (x, ones.cumsum(0))])
+    yield Case("any_true", any_true, [(x, ones.cumsum(0)), (x, ones), (x, ones * 4)])
     yield Case("chosen_number", chosen_number, [(x, ones), (x, ones * 0), (x, ones * 5)])
     yield Case("count_is_a_size", count_is_a_size, [(i([1.0, -1, 2, 3]), dyadic(3, 2)), (i([1.0, 1, 2, 3]), dyadic(3, 2)), (i([1.0, -1, -1, 3]), dyadic(2, 2))],
                (None, {0: Dim.AUTO}))
