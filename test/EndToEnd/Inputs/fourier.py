@@ -120,6 +120,11 @@ for size, length, step, batch in ((1000, 400, 160, 1), (333, 99, 7, 3), (90, 90,
         names = ["b", size, 1] if onesided else [batch, size, 1]
         model("STFT", names, TensorProto.FLOAT, [number("step", step), helper.make_tensor("w", TensorProto.FLOAT, [length], window)], onesided=onesided)
         check(f"stft {size} {length} {step} {onesided} {names}", x, pairs((np.fft.rfft if onesided else np.fft.fft)(frames)))
+    # Real numbers without the dimension of their parts, whose length is open.
+    x = random.standard_normal([2, 500]).astype(np.float32)
+    frames = np.stack([x[:, t:t + 64] for t in range(0, 437, 20)], 1).astype(np.float64)
+    model("STFT", ["b", "n"], TensorProto.FLOAT, [number("step", 20), helper.make_tensor("w", TensorProto.FLOAT, [64], np.ones(64, np.float32))], onesided=1)
+    check("stft of a matrix", x, pairs(np.fft.rfft(frames)))
 
 # Longer than a block holds: two kernels, of real numbers one more, and a convolution of both.
 if target == "kernels":

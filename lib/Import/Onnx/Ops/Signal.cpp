@@ -156,6 +156,8 @@ void dft(Node &n) {
 void stft(Node &n) {
   Value x = n.in(0), window = n.maybe(2);
   n.requireFloat(x);
+  if (n.rank(x) == 2) // real numbers are written without the dimension of their parts, too, which ONNX Runtime takes
+    x = n.g.unsqueeze(x, {2});
   n.requireRank(x, 3);
   bool onesided = n.flag("onesided", true);
   x = withKnownParts(n, x, false, onesided);
