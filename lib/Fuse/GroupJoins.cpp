@@ -229,6 +229,15 @@ bool Grouper::repeatsSum(const Group &group, unsigned oldAxes) const {
   return !reduced.empty() && sum > few && elements.constant().value_or(few + 1) > (sum > most ? 1 : few);
 }
 
+/// Whether one of the sums has axes that the rows of another have not. A row program makes it within these rows, and so for each point of any other axis there.
+bool Grouper::sumsWithinRows(const Group &group) const {
+  std::set<size_t> axes; // how many each sum has left: those of rows are among them
+  for (Operation *m : group.members)
+    if (isa<ir::ReduceOp>(m))
+      axes.insert(group.domain.axesIn(group.domain.known.lookup(m->getResult(0))).size());
+  return axes.size() > 1;
+}
+
 std::string Grouper::checkCoverage(const Group &trial, Value value, const Dims &indices) const {
   return trial.domain.covers(ir::dimsOf(value), indices) ? "" : "the kernel's points are only some of its elements";
 }
@@ -239,7 +248,7 @@ std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indi
   if (added)
     if (std::string why = checkExtension(trial, trial.domain.axes.size() - added); !why.empty())
       return why;
-  if (added && !extendsRows && repeatsSum(trial, trial.domain.axes.size() - added))
+  if (added && (!extendsRows || sumsWithinRows(trial)) && repeatsSum(trial, trial.domain.axes.size() - added))
     return "each of its elements would make the sum again";
   // Packed panels want one column axis.
   if (trial.kind == GroupKind::Contraction && columnAxes(trial) != columnsBefore)

@@ -167,4 +167,26 @@ func.func @few_weights(%p: tensor<4x40xf32>, %x: tensor<9x4x40xf32>) -> tensor<9
   %z = lathe.reduce sum %y axes [1] : tensor<9x4x40xf32> -> tensor<9x40xf32>
   return %z : tensor<9x40xf32>
 }
+
+// A sum weighted by a normalised row, and spread over places: within the rows it would be made for each place again, in a kernel of its own it is made once.
+// CHECK-LABEL: func.func @weighted
+// CHECK: kernel.generic reduction
+// CHECK-COUNT-2: kernel.reduce add
+// CHECK: kernel.generic loop
+// CHECK-NOT: kernel.generic
+func.func @weighted(%w: tensor<3x500xf32>, %x: tensor<3x500x48xf32>, %y: tensor<3x600x48xf32>) -> tensor<3x600x48xf32> {
+  %0 = lathe.mul %w, %w : tensor<3x500xf32>
+  %1 = lathe.reduce sum %0 axes [1] : tensor<3x500xf32> -> tensor<3xf32>
+  %2 = lathe.reshape %1 : tensor<3xf32> -> tensor<3x1xf32>
+  %3 = lathe.broadcast %2 : tensor<3x1xf32> -> tensor<3x500xf32>
+  %4 = lathe.div %w, %3 : tensor<3x500xf32>
+  %5 = lathe.reshape %4 : tensor<3x500xf32> -> tensor<3x500x1xf32>
+  %6 = lathe.broadcast %5 : tensor<3x500x1xf32> -> tensor<3x500x48xf32>
+  %7 = lathe.mul %6, %x : tensor<3x500x48xf32>
+  %8 = lathe.reduce sum %7 axes [1] : tensor<3x500x48xf32> -> tensor<3x48xf32>
+  %9 = lathe.reshape %8 : tensor<3x48xf32> -> tensor<3x1x48xf32>
+  %10 = lathe.broadcast %9 : tensor<3x1x48xf32> -> tensor<3x600x48xf32>
+  %11 = lathe.mul %10, %y : tensor<3x600x48xf32>
+  return %11 : tensor<3x600x48xf32>
+}
 }

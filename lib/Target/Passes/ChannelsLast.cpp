@@ -365,6 +365,8 @@ void Layouts::rewrite(kernel::GenericOp kernel, KernelAccesses &mine) {
       channels |= mine.info->axesOf(a.place.channel);
     }
   }
+  if (mine.filter && (channels & mine.filter->shared)) // a group's results stay together, also where they lie last already and only the image has moved
+    channels |= mine.filter->shared | mine.filter->columns;
   if (channels)
     reorderAxes(kernel, *mine.info, channels);
 }
