@@ -281,6 +281,16 @@ static bool isTurnedBack(ir::TransposeOp turned) {
   return true;
 }
 
+/// Whether the op is the last of what follows a product element by element, and nobody else needs what lies between: the product's kernel stores it.
+static bool endsEpilogue(Operation *op) {
+  if (!isa<ir::ElementwiseInterface>(op))
+    return false;
+  return llvm::any_of(op->getOperands(), [](Value v) {
+    Operation *below = v.getDefiningOp();
+    return below && below->hasOneUse() && (isa<ir::ConvOp, ir::ContractOp>(below) || endsEpilogue(below));
+  });
+}
+
 bool Trees::mustBeRoot(Operation *op) {
   if (hasOwnLoop(op) || isHeavyRoot(op))
     return true;
@@ -327,6 +337,9 @@ bool Trees::mustBeRoot(Operation *op) {
       return false;
   }
   if (uses.count != 1 || areStoredBytes(op))
+    return true;
+  // A part of a concatenation is read as it is stored, by whatever reads that.
+  if (isa<ir::ConcatOp>(uses.ops[0]) && endsEpilogue(op))
     return true;
   if (int64_t reads = readsByWindows(op, uses, packsImages)) {
     if (reads > 1)
