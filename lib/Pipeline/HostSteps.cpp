@@ -78,10 +78,15 @@ StepWriter::Target StepWriter::newTarget(Type type) {
   return {dynamic ? program.dynamic(dtype) : program.temp(dtype, bytes), dynamic};
 }
 
+/// Where a result goes: its place if it is returned, else memory of its own.
+StepWriter::Target StepWriter::targetFor(Value v) {
+  auto given = targetOf.find(v);
+  return given != targetOf.end() ? given->second.first : newTarget(v.getType());
+}
+
 /// The buffer that a result is written to, with memory.
 StepWriter::BufferId StepWriter::bufferFor(Value v) {
-  auto given = targetOf.find(v);
-  Target target = given != targetOf.end() ? given->second.first : newTarget(v.getType());
+  Target target = targetFor(v);
   if (target.allocate)
     program.allocate(target.buffer, bytesOf(v.getType()));
   return buffers[v] = target.buffer;
@@ -182,8 +187,7 @@ Error StepWriter::addIf(ir::IfOp op) {
     operands.push_back(buffers.lookup(v));
   std::vector<Target> results;
   for (Value v : op.getOutputs()) {
-    auto given = targetOf.find(v);
-    results.push_back(given != targetOf.end() ? given->second.first : newTarget(v.getType()));
+    results.push_back(targetFor(v));
     buffers[v] = results.back().buffer;
   }
   program.read(buffers.lookup(op.getCondition()), 0, condition);

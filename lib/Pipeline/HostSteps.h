@@ -68,6 +68,7 @@ private:
   void finishStates(mlir::func::ReturnOp ret, llvm::ArrayRef<Target> results);
   llvm::Expected<BufferId> constant(mlir::Type type, llvm::Expected<artifact::ByteSource> bytes);
   Target newTarget(mlir::Type type);
+  Target targetFor(mlir::Value v);
   BufferId bufferFor(mlir::Value v);
   BufferId inPlaceOf(BufferId operand, mlir::Value v);
   mlir::Value replacedBy(kernel::GenericOp op);

@@ -357,16 +357,20 @@ static unsigned widthFor(const BodyInfo &info, unsigned lane, unsigned width, co
   std::optional<int64_t> extent = info.extents[lane].constant();
   // A gather takes as long however many of its lanes are used.
   bool gathers = llvm::any_of(info.ops, [&](Operation *op) { return isa<kernel::LoadOp>(op) && has(indirectAxes(op, info), lane); });
-  while (extent && gathers && width > 4 && int64_t(width) >= 2 * *extent)
-    width /= 2;
+  auto narrowFrom = [&](int64_t lanes) {
+    while (width > 4 && int64_t(width) >= lanes)
+      width /= 2;
+  };
+  if (extent && gathers)
+    narrowFrom(2 * *extent);
   if (masksRest(info, lane, machine) && !readsWithGaps(info, lane, machine))
     return width;
   auto predicated = llvm::count_if(info.ops, [](Operation *op) {
     auto load = dyn_cast<kernel::LoadOp>(op);
     return load && load.getPredicate();
   });
-  while (extent && predicated > 1 && width > 4 && int64_t(width) >= *extent)
-    width /= 2;
+  if (extent && predicated > 1)
+    narrowFrom(*extent);
   return width;
 }
 

@@ -308,7 +308,9 @@ Value buildConversion(const Scalar &s, const Conversion &c) {
   if (isa<FloatType>(from))
     return floatToInt(Scalar{s.b, s.loc, s.op, x}, to, toElement.isUnsignedInteger());
   // What comes of a comparison chooses between two constants. Stored truth values are bytes, which are converted like others.
-  if (isa<FloatType>(toElement) && from.isInteger(1) && isa_and_nonnull<arith::ArithDialect>(x.getDefiningOp() ? x.getDefiningOp()->getDialect() : nullptr))
+  Operation *made = x.getDefiningOp();
+  bool isComputedTruth = from.isInteger(1) && made && isa_and_nonnull<arith::ArithDialect>(made->getDialect());
+  if (isa<FloatType>(toElement) && isComputedTruth)
     return s.make<arith::SelectOp>(x, s.constant(1, to), s.constant(0, to));
   if (isa<FloatType>(toElement))
     return fromUnsigned ? Value(s.make<arith::UIToFPOp>(to, x)) : Value(s.make<arith::SIToFPOp>(to, x));

@@ -146,7 +146,7 @@ static llvm::Error truth(OpContext &c, Value x, const Argument &result) {
   bool isKnown = told.operands.empty() && (told.kind == Condition::Kind::And || told.kind == Condition::Kind::Or);
   if (isKnown) {
     bool isTrue = told.kind == Condition::Kind::And;
-    c.assertTrue(c.g.compare(isTrue ? CompareKind::NE : CompareKind::EQ, x, c.g.splat(0, {}, elementOf(x))),
+    c.assertTrue(isTrue ? x : c.g.unary<NotOp>(x),
                  "node '" + c.node.name + "': a value that was " + (isTrue ? "true" : "false") + " when the program was exported is not");
     return llvm::Error::success();
   }
