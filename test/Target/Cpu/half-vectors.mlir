@@ -1,11 +1,18 @@
 // RUN: lathe-opt %s --lathe-form-kernels --lathe-channels-last --lathe-pack-filters | lathe-kernel - --variant=avx512 --emit=asm | FileCheck %s
 // RUN: lathe-opt %s --lathe-form-kernels --lathe-channels-last --lathe-pack-filters | lathe-kernel - --variant=avx2 --emit=asm | FileCheck %s --check-prefix=AVX2
 
-// 24 columns are a vector and a half of 16 lanes: an element of a row is spread once, and the last eight columns are products of half of its register.
+// 24 columns are a vector and a half of 16 lanes: elements of two rows are spread, and their last eight columns are products of one register, which has
+// the one row's element in its first half and the other's in its second.
 // CHECK-LABEL: cast_avx512.body:
-// CHECK: vbroadcastss {{.*}}, %zmm[[E:[0-9]+]]
-// CHECK: vfmadd{{.*}} %zmm[[E]]
-// CHECK: vfmadd{{.*}} %ymm[[E]]
+// CHECK: vbroadcastf64x4 {{.*}}, %zmm[[HALVES:[0-9]+]]
+// CHECK: vbroadcastss {{.*}}, %zmm[[FIRST:[0-9]+]]
+// CHECK: vfmadd{{.*}} %zmm[[FIRST]]
+// CHECK: vbroadcastss {{.*}}, %zmm[[SECOND:[0-9]+]]
+// CHECK: vfmadd{{.*}} %zmm[[SECOND]]
+// CHECK: vinsertf64x4 $1, %ymm[[SECOND]], %zmm[[FIRST]], %zmm[[BOTH:[0-9]+]]
+// CHECK: vfmadd{{.*}} %zmm[[HALVES]], %zmm[[BOTH]]
+// The last row of an odd number has half a vector of its own.
+// CHECK: vfmadd{{.*}}%ymm
 // CHECK: .size
 // Three whole vectors of eight.
 // AVX2-LABEL: cast_avx2.body:

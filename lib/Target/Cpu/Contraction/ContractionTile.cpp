@@ -50,12 +50,36 @@ unsigned ContractionTile::vectorsFor(unsigned rows, unsigned width) const {
   return all;
 }
 
-Values ContractionTile::zeros(unsigned count, unsigned vectors) {
-  Values sums(count, v.f(0));
-  for (unsigned i = 0; endsInHalf && i < count; ++i)
-    if (isHalf(i % vectors, vectors))
-      sums[i] = narrowed(sums[i], VectorType::get(v.lanes / 2, v.element));
+/// The first half of one vector, and that of another one behind it.
+Value ContractionTile::halvesOf(Value first, Value second) {
+  SmallVector<int64_t> lanes = llvm::to_vector(llvm::seq<int64_t>(0, v.lanes / 2));
+  for (unsigned i = 0; i < v.lanes / 2; ++i)
+    lanes.push_back(v.lanes + i);
+  return v.shuffle(first, second, lanes);
+}
+
+Values ContractionTile::firstSums(unsigned sets, unsigned rows, unsigned vectors, Value column) {
+  Values sums(rows * vectors * sets, v.f(0));
+  for (unsigned i = 0; sumsBefore && i < rows * vectors; ++i)
+    sums[i] = v.load(sumsBefore, v.add(column, i / vectors * panelColumns + i % vectors * v.lanes));
+  for (unsigned set = 0; endsInHalf && set < sets; ++set)
+    for (unsigned r = 0; r < rows; ++r) {
+      Value &half = sums[(set * rows + r + 1) * vectors - 1];
+      half = holdsTwo(r, rows, vectors) ? halvesOf(half, sums[(set * rows + r + 2) * vectors - 1]) : narrowed(half, VectorType::get(v.lanes / 2, v.element));
+    }
   return sums;
+}
+
+/// A vector of a row's sums; behind half a vector come zeros.
+Value ContractionTile::finalSum(ArrayRef<Value> sums, unsigned r, unsigned q, unsigned rows, unsigned vectors) {
+  bool half = isHalf(q, vectors), second = half && r && holdsTwo(r - 1, rows, vectors);
+  if (!half)
+    return sums[r * vectors + q];
+  Value sum = sums[(r - second) * vectors + q];
+  if (sum.getType() != v.vec)
+    return widened(sum);
+  SmallVector<int64_t> lanes = llvm::to_vector(llvm::seq<int64_t>(second * v.lanes / 2, (second + 1) * v.lanes / 2));
+  return widened(v.shuffle(sum, sum, lanes));
 }
 
 /// The first lanes of a vector, as many as `type` has.
@@ -63,6 +87,14 @@ Value ContractionTile::narrowed(Value vector, Type type) {
   if (vector.getType() == type)
     return vector;
   return v.shuffle(vector, vector, llvm::to_vector(llvm::seq<int64_t>(0, cast<VectorType>(type).getNumElements())));
+}
+
+/// A half of a vector, twice.
+Value ContractionTile::repeated(Value half) {
+  SmallVector<int64_t> lanes;
+  for (unsigned i = 0; i < v.lanes; ++i)
+    lanes.push_back(i % (v.lanes / 2));
+  return v.shuffle(half, half, lanes);
 }
 
 /// A half of a vector with zeros behind it.
@@ -104,9 +136,7 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
     }
     if (tileOfRows) // packed from vectors of places, which are constants of outer loops
       v.freeRegisters();
-    Values sums = zeros(rows * vectors * sets, vectors);
-    for (unsigned i = 0; sumsBefore && i < rows * vectors; ++i)
-      sums[i] = narrowed(v.load(sumsBefore, v.add(column, i / vectors * panelColumns + i % vectors * v.lanes)), sums[i].getType());
+    Values sums = firstSums(sets, rows, vectors, column);
     std::optional<Expr> stride = shape.reduced.strideOf(shape.lhs);
     if (rowsInLines.memory) {
       sums = overLines(0, rowsInLines.memory, from, v.i(0), v.div(depth, v.i(pointsFrom(1))), rows, vectors, sums);
@@ -126,7 +156,7 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
         sums[k] = v.addf(sums[k], sums[k + count * live / 2]);
     for (unsigned r = 0; r < rows; ++r)
       for (unsigned q = 0; q < vectors; ++q) {
-        Value sum = widened(sums[r * vectors + q]);
+        Value sum = finalSum(sums, r, q, rows, vectors);
         takeSums ? takeSums(r, v.add(column, q * v.lanes), sum) : v.store(sum, tile, v.add(column, r * panelColumns + q * v.lanes));
       }
   };
@@ -300,8 +330,11 @@ Values ContractionTile::columnsAt(Value panelRow, unsigned u, unsigned rows, uns
   for (unsigned q = 0; q < vectors; ++q) {
     if (requestsRows(rows) && q * v.lanes % elementsPerLine == 0)
       v.prefetch(panelRow, v.i((u + prefetchRows) * panelColumns + q * v.lanes), panelType);
-    Value at = v.i(u * panelColumns + q * v.lanes);
-    columns.push_back(isHalf(q, vectors) ? v.loadPart(panelRow, at, v.lanes / 2) : v.loadConverted(panelRow, at, panelType));
+    Value at = v.i(u * panelColumns + q * v.lanes), half = isHalf(q, vectors) ? v.loadPart(panelRow, at, v.lanes / 2) : Value();
+    if (half)
+      columns.push_back(holdsTwo(0, rows, vectors) ? repeated(half) : half);
+    else
+      columns.push_back(v.loadConverted(panelRow, at, panelType));
   }
   return columns;
 }
@@ -314,11 +347,23 @@ void ContractionTile::requestPart(Value k, unsigned u, unsigned rows) {
       v.prefetch(ahead, v.add(v.mul(k, aheadStep), fewRequest ? v.mul(v.i(u), aheadStep) : v.i(at)), panelType, 2);
 }
 
-/// Adds a row's element times the columns to its sums.
-void ContractionTile::addProducts(Value element, ArrayRef<Value> columns, MutableArrayRef<Value> sums) {
-  Value spread = endsInHalf && columns.size() > 1 ? v.opaque(v.splat(element)) : v.splat(element);
-  for (auto [column, sum] : llvm::zip(columns, sums))
-    sum = pairs ? HalfPairs::dot(v, spread, column, sum) : v.fma(narrowed(spread, sum.getType()), column, sum);
+/// Adds an element of row `r` times the columns to its sums, or for the first of two rows whose halves share a vector keeps it for the second's.
+void ContractionTile::addProducts(unsigned r, unsigned rows, Value element, ArrayRef<Value> columns, MutableArrayRef<Value> sums) {
+  unsigned vectors = columns.size();
+  Value spread = endsInHalf && vectors > 1 ? v.opaque(v.splat(element)) : v.splat(element);
+  for (auto [q, column] : llvm::enumerate(columns)) {
+    Value &sum = sums[r * vectors + q];
+    if (pairs) {
+      sum = HalfPairs::dot(v, spread, column, sum);
+    } else if (isHalf(q, vectors) && holdsTwo(r, rows, vectors)) {
+      firstOfTwo = spread;
+    } else if (isHalf(q, vectors) && r && holdsTwo(r - 1, rows, vectors)) {
+      Value &both = sums[(r - 1) * vectors + q];
+      both = v.fma(halvesOf(firstOfTwo, spread), column, both);
+    } else {
+      sum = v.fma(narrowed(spread, sum.getType()), narrowed(column, sum.getType()), sum);
+    }
+  }
 }
 
 Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value panel, Value count, Value stride, unsigned rows,
@@ -338,7 +383,7 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
       if (starts[r].steps)
         base = v.at(base, starts[r].steps, shape.lhsType);
       Value element = v.loadScalar(base, v.i(starts[r].displacement + fixed), shape.lhsType);
-      addProducts(element, columns, MutableArrayRef<Value>(state).slice((u % sets) * perSet + r * vectors, vectors));
+      addProducts(r, rows, element, columns, MutableArrayRef<Value>(state).slice((u % sets) * perSet, perSet));
     }
     return state;
   });
@@ -364,7 +409,7 @@ Values ContractionTile::overPairs(ArrayRef<Row> starts, Value panel, Value words
         if (starts[r].steps)
           base = v.at(base, starts[r].steps, shape.lhsType);
         Value element = v.loadScalar(base, v.i(starts[r].displacement + 2 * u + half), shape.lhsType);
-        addProducts(element, columns, MutableArrayRef<Value>(state).slice((2 * u + half) % sets * perSet + r * vectors, vectors));
+        addProducts(r, rows, element, columns, MutableArrayRef<Value>(state).slice((2 * u + half) % sets * perSet, perSet));
       }
     }
     return state;
@@ -411,7 +456,7 @@ Values ContractionTile::addPoints(size_t level, Value memory, Value panel, Value
     Value at = v.apart(inLines(memory, v.i(lines), v.i(elements)));
     for (unsigned r = 0; r < rows; ++r) {
       Value element = v.loadScalar(at, v.i(r * rowsInLines.rowStep), shape.lhsType);
-      addProducts(element, columns, MutableArrayRef<Value>(sums).slice((k % sets) * perSet + r * vectors, vectors));
+      addProducts(r, rows, element, columns, MutableArrayRef<Value>(sums).slice((k % sets) * perSet, perSet));
     }
   }
   return sums;

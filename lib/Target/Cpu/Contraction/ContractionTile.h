@@ -18,8 +18,8 @@ public:
   unsigned maxRows() const;
   /// Makes it at most this.
   void limitRows(unsigned rows) { rowLimit = rows; }
-  /// Whether emit() may be given a width that ends with half a vector. Vectors of 512 bits take two passes through units of 256 on some processors
-  /// (Zen 4), and 24 columns three instead of four.
+  /// Whether emit() may be given a width that ends with half a vector. Behind whole vectors the halves of two rows share one, so that 24 columns of two rows
+  /// are three multiply-adds instead of four; their elements are joined by units that no product waits for (Zen 4 and 5).
   bool takesHalves() const { return v.lanes * 2 == panelColumns && panelType == v.element; }
   /// rows (i64, 1 .. maxRows) rows from flat row `row`, at the batch point `base`, times the first `width` columns of the
   /// panel, into tile[row][panelColumns]; behind half a vector come zeros. `depth`: the number of reduced points.
@@ -90,7 +90,12 @@ private:
   bool requestsRows(unsigned rows) const;
   unsigned vectorsFor(unsigned rows, unsigned width) const;
   bool isHalf(unsigned vector, unsigned vectors) const { return endsInHalf && vector + 1 == vectors; }
-  Values zeros(unsigned count, unsigned vectors);
+  /// Does the last vector of row `r` hold the half of the next row behind its own?
+  bool holdsTwo(unsigned r, unsigned rows, unsigned vectors) const { return endsInHalf && vectors > 1 && r % 2 == 0 && r + 1 < rows; }
+  mlir::Value halvesOf(mlir::Value first, mlir::Value second);
+  Values firstSums(unsigned sets, unsigned rows, unsigned vectors, mlir::Value column);
+  mlir::Value finalSum(llvm::ArrayRef<mlir::Value> sums, unsigned r, unsigned q, unsigned rows, unsigned vectors);
+  mlir::Value repeated(mlir::Value half);
   mlir::Value narrowed(mlir::Value vector, mlir::Type type);
   mlir::Value widened(mlir::Value vector);
   llvm::SmallVector<Row> rowsAt(lower::BodyEmitter point, mlir::Value row, unsigned count) const;
@@ -101,7 +106,7 @@ private:
   Values columnsAt(mlir::Value panelRow, unsigned u, unsigned rows, unsigned vectors);
   Values overPairs(llvm::ArrayRef<Row> starts, mlir::Value panel, mlir::Value words, unsigned vectors, Values sums);
   void requestPart(mlir::Value k, unsigned u, unsigned rows);
-  void addProducts(mlir::Value element, llvm::ArrayRef<mlir::Value> columns, llvm::MutableArrayRef<mlir::Value> sums);
+  void addProducts(unsigned r, unsigned rows, mlir::Value element, llvm::ArrayRef<mlir::Value> columns, llvm::MutableArrayRef<mlir::Value> sums);
   int64_t pointsFrom(size_t level) const;
   mlir::Value inLines(mlir::Value memory, mlir::Value lines, mlir::Value elements);
   Values overLines(size_t level, mlir::Value memory, mlir::Value panel, mlir::Value first, mlir::Value count, unsigned rows, unsigned vectors, Values sums);
@@ -126,6 +131,7 @@ private:
   bool prefetched; ///< the panel comes from memory, not from scratch
   std::optional<int64_t> readers;
   unsigned requestingTiles = 4; ///< that request a part of the next panel each
+  mlir::Value firstOfTwo; ///< an element of the first of two rows whose halves share a vector
   Taker takeSums;
   mlir::Value sumsBefore; ///< null for zeros
   mlir::Value nextPanel, requesting; ///< the latter: which of the tiles that request it this one is; null for nothing
