@@ -238,6 +238,12 @@ bool Grouper::sumsWithinRows(const Group &group) const {
   return axes.size() > 1;
 }
 
+/// A convolution with more than one place: tiles or lanes have its own results alone.
+static bool makesImage(Operation *op) {
+  auto conv = dyn_cast<ir::ConvOp>(op);
+  return conv && llvm::any_of(llvm::drop_begin(ir::dimsOf(conv.getResult()), 2), [](const Expr &size) { return !size.isOne(); });
+}
+
 std::string Grouper::checkCoverage(const Group &trial, Value value, const Dims &indices) const {
   return trial.domain.covers(ir::dimsOf(value), indices) ? "" : "the kernel's points are only some of its elements";
 }
@@ -248,7 +254,7 @@ std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indi
   if (added)
     if (std::string why = checkExtension(trial, trial.domain.axes.size() - added); !why.empty())
       return why;
-  if (added && (!extendsRows || sumsWithinRows(trial)) && repeatsSum(trial, trial.domain.axes.size() - added))
+  if (added && (llvm::any_of(trial.members, makesImage) || !extendsRows || sumsWithinRows(trial)) && repeatsSum(trial, trial.domain.axes.size() - added))
     return "each of its elements would make the sum again";
   // Packed panels want one column axis.
   if (trial.kind == GroupKind::Contraction && columnAxes(trial) != columnsBefore)

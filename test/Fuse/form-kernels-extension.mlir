@@ -189,4 +189,17 @@ func.func @weighted(%w: tensor<3x500xf32>, %x: tensor<3x500x48xf32>, %y: tensor<
   %11 = lathe.mul %10, %y : tensor<3x600x48xf32>
   return %11 : tensor<3x600x48xf32>
 }
+
+// Tiles of a convolution have no places for repeated results: its own are stored once, and repeated from there.
+// CHECK-LABEL: func.func @repeated
+// CHECK: kernel.generic reduction @{{.*}} axes(i0 = "8", i1 = "13", i2 = "29", i3 = "16", i4 = "5", i5 = "5")
+// CHECK: kernel.generic loop
+// CHECK-NOT: kernel.generic
+func.func @repeated(%x: tensor<1x16x25x57xf32>, %w: tensor<8x16x5x5xf32>) -> tensor<4x8x13x4x29xf32> {
+  %0 = lathe.conv %x, %w strides [2, 2] dilations [1, 1] pads ["2", "2", "2", "2"] groups 1 : tensor<1x16x25x57xf32>, tensor<8x16x5x5xf32> -> tensor<1x8x13x29xf32>
+  %1 = lathe.abs %0 : tensor<1x8x13x29xf32>
+  %2 = lathe.reshape %1 : tensor<1x8x13x29xf32> -> tensor<1x8x13x1x29xf32>
+  %3 = lathe.broadcast %2 : tensor<1x8x13x1x29xf32> -> tensor<4x8x13x4x29xf32>
+  return %3 : tensor<4x8x13x4x29xf32>
+}
 }

@@ -208,6 +208,13 @@ void Node::requireAtLeast(const Expr &e, int64_t min, StringRef what) {
     failWrong("{0} is below {1}: {2}", what, min, e.str());
 }
 
+bool Node::countsElements(const Expr &e) const { return importer.session().sizes.countsElements(e); }
+
+void Node::assumeNotNegative(const Expr &e, StringRef what) {
+  if (!importer.session().sizes.assumeNotNegative(e))
+    failWrong("{0} is below 0: {1}", what, e.str());
+}
+
 void Node::require(const Expr &left, const char *kind, const Expr &right, StringRef says) {
   importer.session().sizes.require(left, kind, right, says.str());
 }

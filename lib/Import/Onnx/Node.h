@@ -120,6 +120,10 @@ public:
   /// Two sizes that must be the same: proven, or a relation of the model, or a Failure that says what they are.
   void requireEqual(const Expr &a, const Expr &b, llvm::StringRef what);
   /// a / b, where b divides a: proven, or a relation of the model, or a Failure.
+  /// Whether large sizes of the model's inputs leave some (SizeModel.h).
+  bool countsElements(const Expr &e) const;
+  /// It is no less than 0, in all that is built.
+  void assumeNotNegative(const Expr &e, llvm::StringRef what);
   Expr exactQuotient(const Expr &a, const Expr &b, llvm::StringRef what);
   /// The size with everything known applied.
   Expr simplify(const Expr &e) const { return g.facts.simplify(e); }

@@ -212,6 +212,21 @@ bool SizeModel::assumeEqual(const Expr &a, const Expr &b) {
   return known.clone().addEquality(a, b) && assume(a, "eq", b);
 }
 
+bool SizeModel::countsElements(const Expr &e) const {
+  constexpr int64_t large = 1 << 20, several = 16;
+  std::set<std::string> names = e.symbols();
+  if (readsElement(e) || isLate(e) || llvm::any_of(names, [&](const std::string &name) { return computed.count(name) != 0; }))
+    return false;
+  return llvm::all_of(llvm::seq(large, large + several), [&](int64_t size) {
+    std::map<std::string, int64_t> values;
+    for (const std::string &name : names)
+      values[name] = size;
+    return e.evaluate(values).value_or(0) > 0;
+  });
+}
+
+bool SizeModel::assumeNotNegative(const Expr &e) { return known.bounds(e).max.value_or(0) >= 0 && assume(Expr(0), "le", e); }
+
 bool SizeModel::assumeDivides(const Expr &k, const Expr &e) {
   Expr value = known.simplify(e);
   if (value.constant() && k.constant() && (k.isZero() || *value.constant() % *k.constant() != 0))
@@ -260,6 +275,8 @@ void SizeModel::conclude(const Relation &r) {
     shape::Range range = known.rangeOf(*name);
     range.max = std::min(range.max.value_or(INT64_MAX), r.right.constant().value_or(INT64_MAX));
     known.setRange(*name, range);
+  } else {
+    known.addLessEqual(r.left, r.right);
   }
 }
 
@@ -402,9 +419,15 @@ Expr SizeModel::define(const std::string &name, const Expr &value, std::optional
     if (value.constant() || value.asSymbol())
       return value;
   bool fromElement = readsElement(value), late = isLate(value);
+  // What earlier rounds concluded speaks of names: none may be another value's now, because one in front of it has become known.
+  auto suits = [&](const std::string &candidate) {
+    auto it = meanings.find(candidate);
+    return it == meanings.end() || it->second == value || known.simplify(it->second) == known.simplify(value);
+  };
   std::string free = ownSize(name);
-  for (unsigned &next = nextNumber.try_emplace(name, 2).first->second; !definedAt.try_emplace(free, definitions.size()).second; ++next)
+  for (unsigned &next = nextNumber.try_emplace(name, 2).first->second; !suits(free) || !definedAt.try_emplace(free, definitions.size()).second; ++next)
     free = ownSize(name + "#" + std::to_string(next));
+  meanings.try_emplace(free, value);
   definitions.push_back({free, value, max, fromElement, late, min});
   computed.insert(free);
   declare(free);
@@ -470,6 +493,26 @@ void SizeModel::restore(const Snapshot &snapshot) {
   numFound = snapshot.numFound;
 }
 
+/// Definitions of earlier rounds that relations speak of, which they found of a size before it was known: what was concluded from them is checked.
+std::vector<SizeModel::Definition> SizeModel::earlierDefinitions() const {
+  std::vector<Definition> result;
+  std::set<std::string> visited;
+  std::vector<std::string> work;
+  auto visit = [&](const Expr &e) { llvm::copy_if(e.symbols(), std::back_inserter(work), [&](const std::string &name) { return visited.insert(name).second; }); };
+  for (const Relation &r : relations)
+    visit(r.left), visit(r.right);
+  while (!work.empty()) {
+    std::string name = work.back();
+    work.pop_back();
+    auto it = meanings.find(name);
+    if (it == meanings.end() || !definition(name).empty() || isLate(it->second))
+      continue;
+    result.push_back({name, it->second, std::nullopt, false, false});
+    visit(it->second);
+  }
+  return result;
+}
+
 void SizeModel::emit(OpBuilder &b, Location loc) const {
   std::set<std::string> declared;
   for (const Symbol &s : symbols)
@@ -479,6 +522,7 @@ void SizeModel::emit(OpBuilder &b, Location loc) const {
       declared.insert(s.name);
     }
   std::vector<Definition> derived = definitions;
+  llvm::append_range(derived, earlierDefinitions());
   for (const auto *list : {&known.derived(), &quotients})
     for (const auto &quotient : *list)
       if (llvm::none_of(derived, [&](const Definition &d) { return d.name == quotient.first; }))

@@ -33,6 +33,11 @@ public:
   /// Records that k divides e; false when it cannot.
   bool assumeDivides(const shape::Expr &k, const shape::Expr &e);
 
+  /// Whether large sizes of the inputs, all of them equal, leave some: what is below 0 for small ones alone is meant as a size.
+  bool countsElements(const shape::Expr &e) const;
+  /// Records that it is no less than 0; false when it is.
+  bool assumeNotNegative(const shape::Expr &e);
+
   /// An element of an input of rank 0 (no place) or 1 as a symbol, of either sign until `restrict` says more.
   shape::Expr inputElement(unsigned input, const std::string &name, std::optional<int64_t> place);
   /// The symbol (its text) of a size that is not the model's own. Any text may be the name of one of the inputs' sizes; it gets
@@ -136,6 +141,7 @@ private:
   Symbol *find(const std::string &name);
   /// The one of this name, if there is one.
   llvm::ArrayRef<Definition> definition(const std::string &name) const;
+  std::vector<Definition> earlierDefinitions() const;
   bool isUnnamed(const shape::Expr &e) const;
   bool isLeftOver(const shape::Expr &e) const;
   std::vector<shape::Expr> partsOf(const shape::Expr &size) const;
@@ -152,6 +158,7 @@ private:
   std::vector<Relation> relations; ///< that the facts know
   std::vector<Relation> checks;
   std::vector<Definition> definitions;
+  std::map<std::string, shape::Expr> meanings; ///< of names of definitions, in all rounds
   std::set<std::string> computed; ///< names of definitions, of earlier imports too
   std::map<std::string, size_t> definedAt;    ///< places of the definitions, by name
   std::map<std::string, unsigned> nextNumber; ///< that may make a name another one

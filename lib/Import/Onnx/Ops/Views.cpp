@@ -47,8 +47,11 @@ void reshape(Node &n) {
   auto isSize = [&](const Expr &e) { // and not -1; what the operand has as a size is one, too
     return e.constant() || llvm::is_contained(from, e) || n.g.facts.provablyLessEqual(Expr(0), e);
   };
-  if (!llvm::all_of(to, isSize))
+  if (!llvm::all_of(to, [&](const Expr &e) { return isSize(e) || n.countsElements(e); }))
     return reshapeTo(n, x, runtimeShape(n, from, to, zeroIsSize));
+  for (const Expr &e : to)
+    if (!isSize(e))
+      n.assumeNotNegative(e, "a size of the new shape");
   std::optional<size_t> open;
   for (size_t i = 0; i < to.size(); ++i) {
     std::optional<int64_t> c = to[i].constant();
