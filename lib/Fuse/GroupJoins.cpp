@@ -298,10 +298,21 @@ bool Grouper::leavesFewRows(const Group &group, const std::set<std::string> &red
   return rows.constant().value_or(fewRows) < fewRows && points.constant().value_or(fewPoints + 1) > fewPoints;
 }
 
+/// Elements that are made of several places, or of places apart, cost more at each pass over a row than their way through memory.
+static bool takesWindows(const Trees &trees, Operation *member) {
+  constexpr unsigned several = 3;
+  if (!isa<ir::ElementwiseInterface>(member))
+    return false;
+  Trees::Taps taps = trees.tapsOf(member);
+  return taps.count >= several || (taps.stepped && taps.count > 1);
+}
+
 std::string Grouper::joinReduce(Group &trial, ir::ReduceOp op, const Dims &indices, unsigned added) {
   if (added)
     if (std::string why = checkExtension(trial, trial.domain.axes.size() - added); !why.empty())
       return why;
+  if (llvm::any_of(trial.members, [&](Operation *m) { return takesWindows(trees, m); }))
+    return "its elements are made of windows, at each pass again";
   if (added && repeatsRow(trial))
     return "its domain is larger and much of each row would be repeated";
   Dims kept, gone;

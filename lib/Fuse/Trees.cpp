@@ -291,6 +291,22 @@ static bool endsEpilogue(Operation *op) {
   });
 }
 
+Trees::Taps Trees::tapsOf(Operation *root) const {
+  Taps taps;
+  llvm::SetVector<Operation *> tree;
+  tree.insert(root);
+  for (size_t i = 0; i < tree.size(); ++i) {
+    auto slice = dyn_cast<ir::SliceOp>(tree[i]);
+    taps.count += slice ? 1 : 0;
+    taps.stepped |= slice && !slice.getSteps().empty() && std::abs(slice.getSteps().back()) > 1;
+    if (tree[i] == root || isView(tree[i]) || isa<ir::ElementwiseInterface, ir::PadOp>(tree[i]))
+      for (Value v : tree[i]->getOperands())
+        if (Operation *below = v.getDefiningOp(); below && !isExternal(v) && !isRoot(below))
+          tree.insert(below);
+  }
+  return taps;
+}
+
 bool Trees::mustBeRoot(Operation *op) {
   if (hasOwnLoop(op) || isHeavyRoot(op))
     return true;
@@ -338,6 +354,10 @@ bool Trees::mustBeRoot(Operation *op) {
   }
   if (uses.count != 1 || areStoredBytes(op))
     return true;
+  // Lanes of a reduction have no elements side by side where these are taken from places apart; lanes of a loop of its own are shuffled.
+  if (isa<ir::ReduceOp>(uses.ops[0]) && isa<ir::ElementwiseInterface>(op))
+    if (Taps taps = tapsOf(op); taps.stepped && taps.count > 1)
+      return true;
   // A part of a concatenation is read as it is stored, by whatever reads that.
   if (isa<ir::ConcatOp>(uses.ops[0]) && endsEpilogue(op))
     return true;

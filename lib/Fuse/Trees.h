@@ -45,6 +45,12 @@ public:
   std::vector<Leaf> leaves(mlir::Value value) const;
   /// The leaves of a root's operands.
   std::vector<Leaf> leavesOf(mlir::Operation *root) const;
+  /// Slices that an element of a root is made of: places of a window. `stepped`: some go along the last dimension in steps.
+  struct Taps {
+    unsigned count = 0;
+    bool stepped = false;
+  };
+  Taps tapsOf(mlir::Operation *root) const;
   /// The op itself and what it computes inside its tree.
   std::vector<mlir::Operation *> opsOf(mlir::Operation *root) const;
 

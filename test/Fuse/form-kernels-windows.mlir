@@ -67,4 +67,37 @@ func.func @once(%x: !x, %y: !x) -> !x {
   %1 = lathe.conv %0, %p strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x16x16x16xf32>, tensor<8x16x1x1xf32> -> !x
   return %1 : !x
 }
+
+// A pool whose windows go in steps, and the norm of its rows: lanes of a loop of its own are shuffled, those of rows have no elements side by side, and each
+// pass over them would make the windows again.
+// CHECK-LABEL: func.func @pooled
+// CHECK: kernel.generic loop {{.*}} outs(tensor<4x8xf32>)
+// CHECK-COUNT-2: kernel.load
+// CHECK: kernel.generic reduction
+// CHECK: kernel.reduce add
+// CHECK: arith.divf
+// CHECK-NOT: kernel.generic
+func.func @pooled(%x: tensor<4x16xf32>) -> tensor<4x8xf32> {
+  %0 = lathe.slice %x starts ["0", "0"] steps [1, 2] : tensor<4x16xf32> -> tensor<4x8xf32>
+  %1 = lathe.slice %x starts ["0", "1"] steps [1, 2] : tensor<4x16xf32> -> tensor<4x8xf32>
+  %2 = lathe.max %0, %1 : tensor<4x8xf32>
+  %3 = lathe.reduce sum %2 axes [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %4 = lathe.reshape %3 : tensor<4xf32> -> tensor<4x1xf32>
+  %5 = lathe.broadcast %4 : tensor<4x1xf32> -> tensor<4x8xf32>
+  %6 = lathe.div %2, %5 : tensor<4x8xf32>
+  return %6 : tensor<4x8xf32>
+}
+
+// The same for a single reduction.
+// CHECK-LABEL: func.func @total
+// CHECK: kernel.generic loop {{.*}} outs(tensor<4x8xf32>)
+// CHECK: kernel.generic reduction
+// CHECK-NOT: kernel.generic
+func.func @total(%x: tensor<4x16xf32>) -> tensor<4xf32> {
+  %0 = lathe.slice %x starts ["0", "0"] steps [1, 2] : tensor<4x16xf32> -> tensor<4x8xf32>
+  %1 = lathe.slice %x starts ["0", "1"] steps [1, 2] : tensor<4x16xf32> -> tensor<4x8xf32>
+  %2 = lathe.max %0, %1 : tensor<4x8xf32>
+  %3 = lathe.reduce sum %2 axes [1] : tensor<4x8xf32> -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
 }

@@ -131,4 +131,21 @@ func.func @bytes(%x: !b) -> !s {
   %7 = lathe.conv %6, %w strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : !b, tensor<16x16x1x1xi8> -> !s
   return %7 : !s
 }
+
+// Parts of a concatenation that have as many channels: the second begins at a number of channels that is one of images, and is of the same image all the same.
+// CHECK-LABEL: func.func @parts
+// CHECK: kernel.generic reduction {{.*}} outs(tensor<1x8x8x16xf32>)
+// CHECK: kernel.generic reduction {{.*}} outs(tensor<1x8x8x16xf32>)
+// CHECK: kernel.generic reduction {{.*}} ins({{.*}}tensor<1x8x8x16xf32>, tensor<1x8x8x16xf32>, tensor<32x32x1x1xf32>)
+// CHECK: kernel.load %{{.*}}["128*i1 + 16*i2 + i3"] if
+// CHECK: kernel.load %{{.*}}["128*i1 + 16*i2 + i3 - 16"] if
+func.func @parts(%x: tensor<1x16x8x8xf32>) -> tensor<1x32x8x8xf32> {
+  %w = lathe.constant dense_resource<w> : tensor<16x16x3x3xf32>
+  %v = lathe.constant dense_resource<v> : tensor<32x32x1x1xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32> -> tensor<1x16x8x8xf32>
+  %2 = lathe.conv %1, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32> -> tensor<1x16x8x8xf32>
+  %3 = lathe.concat %1, %2 axis 1 : tensor<1x16x8x8xf32>, tensor<1x16x8x8xf32> -> tensor<1x32x8x8xf32>
+  %4 = lathe.conv %3, %v strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x32x8x8xf32>, tensor<32x32x1x1xf32> -> tensor<1x32x8x8xf32>
+  return %4 : tensor<1x32x8x8xf32>
+}
 }

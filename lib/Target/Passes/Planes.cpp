@@ -125,6 +125,13 @@ static void addIndirect(ValueRange indices, shape::Facts &facts) {
   }
 }
 
+static Expr constantOf(const Expr &e) {
+  for (const Expr::Term &t : e.terms())
+    if (t.atoms.empty())
+      return Expr(t.coefficient);
+  return Expr(0);
+}
+
 std::optional<Place> target::placeOf(Operation *access, const Planes &planes, const shape::Facts &given) {
   auto load = dyn_cast<kernel::LoadOp>(access);
   auto store = dyn_cast<kernel::StoreOp>(access);
@@ -138,8 +145,12 @@ std::optional<Place> target::placeOf(Operation *access, const Planes &planes, co
   for (int64_t shift : {0, -1, 1}) {
     auto [image, channel] = kernel::splitBy(plane + Expr(shift), planes.channels);
     Expr moved = pixel - planes.pixels() * Expr(shift);
-    if (isPixel(moved, planes.spatial, predicate, facts) && isInside(channel, planes.channels, predicate, facts))
-      return Place{image, channel, moved};
+    if (!isPixel(moved, planes.spatial, predicate, facts))
+      continue;
+    // A part of a concatenation, behind others of as many channels, begins at a number of channels that looks like one of images.
+    for (const Expr &images : {Expr(0), constantOf(image)})
+      if (Expr from = channel + images * planes.channels; isInside(from, planes.channels, predicate, facts))
+        return Place{image - images, from, moved};
   }
   return std::nullopt;
 }
