@@ -7,6 +7,7 @@
 
 #include "BodyBuilder.h"
 #include "KernelName.h"
+#include "TornImages.h"
 #include "TurnedRows.h"
 #include "lathe/Dialect/Lathe/ModelNode.h"
 #include "lathe/Fuse/Passes.h"
@@ -396,6 +397,7 @@ LogicalResult Former::run() {
   cutViewChains();
   copyGathered();
   copyTurnedRows(body);
+  copyTornImages(body);
   castForWholeSums(body);
   copyOutputs();
   for (Operation &op : body)

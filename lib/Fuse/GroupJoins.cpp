@@ -301,10 +301,10 @@ bool Grouper::leavesFewRows(const Group &group, const std::set<std::string> &red
 /// Elements that are made of several places, or of places apart, cost more at each pass over a row than their way through memory.
 static bool takesWindows(const Trees &trees, Operation *member) {
   constexpr unsigned several = 3;
-  if (!isa<ir::ElementwiseInterface>(member))
+  if (!isa<ir::ElementwiseInterface, ir::ConcatOp>(member))
     return false;
   Trees::Taps taps = trees.tapsOf(member);
-  return taps.count >= several || (taps.stepped && taps.count > 1);
+  return (taps.count >= several && !isa<ir::ConcatOp>(member)) || (taps.stepped && taps.count > 1);
 }
 
 std::string Grouper::joinReduce(Group &trial, ir::ReduceOp op, const Dims &indices, unsigned added) {

@@ -355,11 +355,16 @@ bool Trees::mustBeRoot(Operation *op) {
   if (uses.count != 1 || areStoredBytes(op))
     return true;
   // Lanes of a reduction have no elements side by side where these are taken from places apart; lanes of a loop of its own are shuffled.
-  if (isa<ir::ReduceOp>(uses.ops[0]) && isa<ir::ElementwiseInterface>(op))
+  // So are those of whoever takes its elements again, or in another order.
+  auto movesElements = [](Operation *user) {
+    auto slice = dyn_cast<ir::SliceOp>(user);
+    return isa<ir::ReduceOp, ir::GatherOp>(user) || (slice && !slice.getSteps().empty() && slice.getSteps().back() != 1);
+  };
+  if (isa<ir::ElementwiseInterface, ir::ConcatOp>(op) && (uses.expanded || movesElements(uses.ops[0]) || llvm::any_of(op->getUsers(), movesElements)))
     if (Taps taps = tapsOf(op); taps.stepped && taps.count > 1)
       return true;
-  // A part of a concatenation is read as it is stored, by whatever reads that.
-  if (isa<ir::ConcatOp>(uses.ops[0]) && endsEpilogue(op))
+  // A part of a concatenation is read as it is stored, by whatever reads that; so is what is brought into order.
+  if ((isa<ir::ConcatOp>(uses.ops[0]) || isCopy(uses.ops[0])) && endsEpilogue(op))
     return true;
   if (int64_t reads = readsByWindows(op, uses, packsImages)) {
     if (reads > 1)

@@ -35,7 +35,9 @@ func.func @chain(%x: !x) -> !x {
 // CHECK-LABEL: func.func @upsampled
 // CHECK: kernel.load %{{.*}}["16*h*i0*w + h*i1*w + i2*w + i3"] : <f32> -> f32
 // CHECK: kernel.store %{{.*}}["16*h*i0*w + 16*i2*w + i1 + 16*i3"]
-// CHECK: kernel.load %{{.*}}["16*h*i0*w + 16*floordiv(i2 + i5 + 1, 2)*w + 16*floordiv(i3 + i6 + 1, 2) + i4 - 16*w - 16"] if
+// CHECK: kernel.load %{{.*}}["16*h*i0*w + 16*floordiv(i2, 2)*w + 16*floordiv(i3, 2) + i1"]
+// CHECK: kernel.store %{{.*}}["64*h*i0*w + 32*i2*w + i1 + 16*i3"]
+// CHECK: kernel.load %{{.*}}["64*h*i0*w + 32*i2*w + 32*i5*w + 16*i3 + i4 + 16*i6 - 32*w - 16"] if
 func.func @upsampled(%x: !x) -> !y {
   %w = lathe.constant dense_resource<w> : tensor<16x16x3x3xf32>
   %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !x, tensor<16x16x3x3xf32> -> !x
@@ -112,10 +114,10 @@ func.func @heads(%x: tensor<1x16x?x?xf32, #lathe.dims<"1", "16", "p", "q">>, %z:
 // CHECK-LABEL: func.func @bytes
 // CHECK-NOT: outs(tensor<1x8x8x16x
 // BYTES-LABEL: func.func @bytes
-// BYTES: kernel.generic reduction @cast axes(i1 = "8", i2 = "8", i0 = "16", i3 = "16"){{.*}} outs(tensor<1x8x8x16xui8>)
+// BYTES: kernel.generic reduction @cast_1 axes(i1 = "8", i2 = "8", i0 = "16", i3 = "16"){{.*}} outs(tensor<1x8x8x16xui8>)
 // BYTES: kernel.load %{{.*}}["8*i1 + i2 + 64*i3"]
 // BYTES: kernel.store %{{.*}}["i0 + 128*i1 + 16*i2"]
-// BYTES: kernel.generic reduction @cast_1 {{.*}} outs(tensor<1x8x8x16xui8>)
+// BYTES: kernel.generic reduction @cast_2 {{.*}} outs(tensor<1x8x8x16xui8>)
 // BYTES: kernel.load %{{.*}}["128*i1 + 16*i2 + i3 + 128*i4 + 16*i5 - 144"] if
 // BYTES: kernel.load %{{.*}}["128*i1 + 16*i2 + i3"]
 // BYTES: kernel.store %{{.*}}["64*i0 + 8*i1 + i2"]

@@ -1,0 +1,48 @@
+//===- TornImages.cpp - Images whose lines are not lines in memory ---------===//
+
+#include "TornImages.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::fuse;
+using shape::Expr;
+
+static bool hasWindow(ir::ConvOp conv) {
+  return llvm::any_of(llvm::drop_begin(ir::dimsOf(conv.getW()), 2), [](const Expr &size) { return !size.isOne(); });
+}
+
+/// Whether neighbours along a line of an image of so many dimensions lie apart behind the view.
+static bool tearsLines(Operation *view, size_t rank) {
+  if (auto slice = dyn_cast<ir::SliceOp>(view))
+    return !slice.getSteps().empty() && slice.getSteps().back() != 1;
+  if (auto repeated = dyn_cast<ir::BroadcastOp>(view))
+    return ir::dimsOf(repeated.getResult()).size() > rank;
+  auto turned = dyn_cast<ir::TransposeOp>(view);
+  ArrayRef<int64_t> perm = turned ? turned.getPerm() : ArrayRef<int64_t>();
+  int64_t last = int64_t(perm.size()) - 1;
+  bool channelsLast = perm.size() == rank && perm[1] == last; // they lie side by side for each place of a line
+  return !perm.empty() && perm.back() != last && !channelsLast;
+}
+
+void fuse::copyTornImages(Block &body) {
+  llvm::DenseMap<Value, Value> copies;
+  for (ir::ConvOp conv : llvm::make_early_inc_range(body.getOps<ir::ConvOp>())) {
+    OpOperand *image = &conv->getOpOperand(0);
+    while (auto pad = image->get().getDefiningOp<ir::PadOp>())
+      image = &pad->getOpOperand(0);
+    Value x = image->get(), base = x;
+    bool torn = false;
+    for (; isView(base.getDefiningOp()); base = base.getDefiningOp()->getOperand(0))
+      torn |= tearsLines(base.getDefiningOp(), conv.getStrides().size() + 2);
+    if (!torn || !hasWindow(conv) || base.getDefiningOp<ir::ConstantOp>())
+      continue;
+    OpBuilder b(image->getOwner());
+    auto [copy, isNew] = copies.try_emplace(x);
+    if (isNew) {
+      b.setInsertionPointAfterValue(x);
+      copy->second = b.create<ir::CastOp>(conv.getLoc(), x.getType(), x);
+    }
+    image->set(copy->second);
+  }
+}

@@ -1,0 +1,20 @@
+//===- TornImages.h - Images whose lines are not lines in memory -----------===//
+//
+// A convolution reads each element of its image at several places, along lines. What interleaves lines (space to depth and back), takes them in steps or
+// repeats their elements (enlargement to the nearest) leaves neighbours apart: each place would find its own. So such an image is brought into order in a
+// kernel of its own, which costs a trip through memory.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_FUSE_TORNIMAGES_H
+#define LATHE_LIB_FUSE_TORNIMAGES_H
+
+#include "Domain.h"
+
+namespace lathe::fuse {
+
+/// Puts copies (TurnedRows.h) in front of convolutions of several places, behind views that tear the lines of what they read.
+void copyTornImages(mlir::Block &body);
+
+} // namespace lathe::fuse
+
+#endif // LATHE_LIB_FUSE_TORNIMAGES_H
