@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Groups.h"
+#include "TornImages.h"
 #include "TurnedRows.h"
 
 using namespace mlir;
@@ -40,6 +41,12 @@ static bool isTakenInOrder(Operation *op, const Group &group) {
   return order.getDefiningOp() == group.members.front();
 }
 
+/// A convolution with more than one place: tiles or lanes have its own results alone.
+static bool makesImage(Operation *op) {
+  auto conv = dyn_cast<ir::ConvOp>(op);
+  return conv && llvm::any_of(llvm::drop_begin(ir::dimsOf(conv.getResult()), 2), [](const Expr &size) { return !size.isOne(); });
+}
+
 std::string Grouper::tryJoin(unsigned id, Operation *op) {
   for (unsigned p : producers(op))
     if (p != id && reaches(id, p))
@@ -54,7 +61,7 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
     return "the kernel is large enough";
   if (std::string why = checkEquality(groups[id], op); !why.empty())
     return why;
-  if (readsTurned(groups[id], op))
+  if (readsTurned(groups[id], op) || tearsDepthwise(trees, groups[id].members, op))
     return "its elements would lie along another axis";
   Group trial = groups[id];
   auto reduce = dyn_cast<ir::ReduceOp>(op);
@@ -238,12 +245,6 @@ bool Grouper::sumsWithinRows(const Group &group) const {
   return axes.size() > 1;
 }
 
-/// A convolution with more than one place: tiles or lanes have its own results alone.
-static bool makesImage(Operation *op) {
-  auto conv = dyn_cast<ir::ConvOp>(op);
-  return conv && llvm::any_of(llvm::drop_begin(ir::dimsOf(conv.getResult()), 2), [](const Expr &size) { return !size.isOne(); });
-}
-
 std::string Grouper::checkCoverage(const Group &trial, Value value, const Dims &indices) const {
   return trial.domain.covers(ir::dimsOf(value), indices) ? "" : "the kernel's points are only some of its elements";
 }
@@ -254,7 +255,9 @@ std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indi
   if (added)
     if (std::string why = checkExtension(trial, trial.domain.axes.size() - added); !why.empty())
       return why;
-  if (added && (llvm::any_of(trial.members, makesImage) || !extendsRows || sumsWithinRows(trial)) && repeatsSum(trial, trial.domain.axes.size() - added))
+  if (added && llvm::any_of(trial.members, makesImage))
+    return "a convolution stores no result twice";
+  if (added && (!extendsRows || sumsWithinRows(trial)) && repeatsSum(trial, trial.domain.axes.size() - added))
     return "each of its elements would make the sum again";
   // Packed panels want one column axis.
   if (trial.kind == GroupKind::Contraction && columnAxes(trial) != columnsBefore)

@@ -1,6 +1,7 @@
 //===- Groups.cpp - Which roots share a kernel -----------------------------===//
 
 #include "Groups.h"
+#include "TornImages.h"
 #include "lathe/Dialect/Lathe/ModelNode.h"
 
 using namespace mlir;
@@ -69,6 +70,11 @@ void Grouper::run() {
 Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
   if (group.kind == GroupKind::Host || group.kind == GroupKind::Scatter)
     return v; // it lies in its own order, and no domain knows its places
+  Value last = v;
+  while (last.hasOneUse() && isView(*last.getUsers().begin()))
+    last = (*last.getUsers().begin())->getResult(0);
+  if (last.hasOneUse() && tearsDepthwise(trees, group.members, *last.getUsers().begin()))
+    return v;
   Value storage = v, at = v;
   Domain trial = domain, kept = domain; // `kept`: without what views after the last transpose would split
   Dims indices = domain.known.lookup(v);

@@ -1,6 +1,7 @@
 //===- TornImages.cpp - Images whose lines are not lines in memory ---------===//
 
 #include "TornImages.h"
+#include "TurnedRows.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 
 using namespace mlir;
@@ -12,8 +13,7 @@ static bool hasWindow(ir::ConvOp conv) {
   return llvm::any_of(llvm::drop_begin(ir::dimsOf(conv.getW()), 2), [](const Expr &size) { return !size.isOne(); });
 }
 
-/// Whether neighbours along a line of an image of so many dimensions lie apart behind the view.
-static bool tearsLines(Operation *view, size_t rank) {
+bool fuse::tearsLines(Operation *view, size_t rank) {
   if (auto slice = dyn_cast<ir::SliceOp>(view))
     return !slice.getSteps().empty() && slice.getSteps().back() != 1;
   if (auto repeated = dyn_cast<ir::BroadcastOp>(view))
@@ -23,6 +23,17 @@ static bool tearsLines(Operation *view, size_t rank) {
   int64_t last = int64_t(perm.size()) - 1;
   bool channelsLast = perm.size() == rank && perm[1] == last; // they lie side by side for each place of a line
   return !perm.empty() && perm.back() != last && !channelsLast;
+}
+
+bool fuse::tearsDepthwise(const Trees &trees, ArrayRef<Operation *> members, Operation *copy) {
+  auto isDepthwise = [](Operation *m) {
+    auto conv = dyn_cast<ir::ConvOp>(m);
+    return conv && conv.getGroups() > 1 && ir::dimsOf(conv.getW())[1].isOne();
+  };
+  return isCopy(copy) && llvm::any_of(members, isDepthwise) && llvm::any_of(trees.leavesOf(copy), [&](const Trees::Leaf &leaf) {
+    size_t rank = ir::typeOf(leaf.value).getRank();
+    return llvm::is_contained(members, leaf.value.getDefiningOp()) && llvm::any_of(leaf.path, [&](Operation *view) { return tearsLines(view, rank); });
+  });
 }
 
 void fuse::copyTornImages(Block &body) {

@@ -8,10 +8,14 @@
 #ifndef LATHE_LIB_FUSE_TORNIMAGES_H
 #define LATHE_LIB_FUSE_TORNIMAGES_H
 
-#include "Domain.h"
+#include "Trees.h"
 
 namespace lathe::fuse {
 
+/// Whether neighbours along a line of an image of so many dimensions lie apart behind the view.
+bool tearsLines(mlir::Operation *view, size_t rank);
+/// Whether a copy brings results of one of a kernel's members, a depthwise convolution whose lanes are places, into an order in which these are scattered.
+bool tearsDepthwise(const Trees &trees, llvm::ArrayRef<mlir::Operation *> members, mlir::Operation *copy);
 /// Puts copies (TurnedRows.h) in front of convolutions of several places, behind views that tear the lines of what they read.
 void copyTornImages(mlir::Block &body);
 
