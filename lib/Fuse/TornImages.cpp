@@ -25,14 +25,21 @@ bool fuse::tearsLines(Operation *view, size_t rank) {
   return !perm.empty() && perm.back() != last && !channelsLast;
 }
 
+static bool isDepthwise(Operation *op) {
+  auto conv = dyn_cast<ir::ConvOp>(op);
+  return conv && conv.getGroups() > 1 && ir::dimsOf(conv.getW())[1].isOne();
+}
+
+/// Whether channels get another order, or become places: each has lines of its own then, at no one distance.
+static bool mixesChannels(Operation *view, size_t rank) {
+  auto turned = dyn_cast<ir::TransposeOp>(view);
+  return turned && turned.getPerm().size() > rank;
+}
+
 bool fuse::tearsDepthwise(const Trees &trees, ArrayRef<Operation *> members, Operation *copy) {
-  auto isDepthwise = [](Operation *m) {
-    auto conv = dyn_cast<ir::ConvOp>(m);
-    return conv && conv.getGroups() > 1 && ir::dimsOf(conv.getW())[1].isOne();
-  };
   return isCopy(copy) && llvm::any_of(members, isDepthwise) && llvm::any_of(trees.leavesOf(copy), [&](const Trees::Leaf &leaf) {
     size_t rank = ir::typeOf(leaf.value).getRank();
-    return llvm::is_contained(members, leaf.value.getDefiningOp()) && llvm::any_of(leaf.path, [&](Operation *view) { return tearsLines(view, rank); });
+    return llvm::is_contained(members, leaf.value.getDefiningOp()) && llvm::any_of(leaf.path, [&](Operation *view) { return tearsLines(view, rank) || mixesChannels(view, rank); });
   });
 }
 
@@ -43,9 +50,10 @@ void fuse::copyTornImages(Block &body) {
     while (auto pad = image->get().getDefiningOp<ir::PadOp>())
       image = &pad->getOpOperand(0);
     Value x = image->get(), base = x;
-    bool torn = false;
+    bool torn = false, depthwise = isDepthwise(conv);
+    size_t rank = conv.getStrides().size() + 2;
     for (; isView(base.getDefiningOp()); base = base.getDefiningOp()->getOperand(0))
-      torn |= tearsLines(base.getDefiningOp(), conv.getStrides().size() + 2);
+      torn |= tearsLines(base.getDefiningOp(), rank) || (depthwise && mixesChannels(base.getDefiningOp(), rank));
     if (!torn || !hasWindow(conv) || base.getDefiningOp<ir::ConstantOp>())
       continue;
     OpBuilder b(image->getOwner());

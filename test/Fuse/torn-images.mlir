@@ -52,4 +52,19 @@ func.func @kept(%x: tensor<1x4x4x8xf32>, %w: tensor<16x8x3x3xf32>, %y: tensor<1x
   %3 = lathe.conv %2, %v strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x8x8x4xf32>, tensor<16x8x1x1xf32> -> tensor<1x16x8x4xf32>
   return %1, %3 : tensor<1x16x4x4xf32>, tensor<1x16x8x4xf32>
 }
+
+// Lanes of a depthwise convolution are places: its results are stored in lines before these are torn, and channels in another order are brought into it.
+// CHECK-LABEL: func.func @depthwise
+// CHECK: kernel.generic loop @cast{{.*}} outs(tensor<1x8x8x8xf32>)
+// CHECK: kernel.generic reduction @conv{{.*}} outs(tensor<1x8x8x8xf32>)
+// CHECK: kernel.store %{{.*}}["64*i0 + 8*i1 + i2"]
+// CHECK: kernel.generic loop @cast{{.*}} outs(tensor<1x8x8x8xf32>)
+func.func @depthwise(%x: tensor<1x8x8x8xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<1x8x8x8xf32> {
+  %0 = lathe.reshape %x : tensor<1x8x8x8xf32> -> tensor<1x2x4x8x8xf32>
+  %1 = lathe.transpose %0 [0, 2, 1, 3, 4] : tensor<1x2x4x8x8xf32> -> tensor<1x4x2x8x8xf32>
+  %2 = lathe.reshape %1 : tensor<1x4x2x8x8xf32> -> tensor<1x8x8x8xf32>
+  %3 = lathe.conv %2, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 8 : tensor<1x8x8x8xf32>, tensor<8x1x3x3xf32> -> tensor<1x8x8x8xf32>
+  %4 = lathe.transpose %3 [0, 1, 3, 2] : tensor<1x8x8x8xf32> -> tensor<1x8x8x8xf32>
+  return %4 : tensor<1x8x8x8xf32>
+}
 }
