@@ -36,10 +36,16 @@ static bool mixesChannels(Operation *view, size_t rank) {
   return turned && turned.getPerm().size() > rank;
 }
 
+/// Whether channels come to lie side by side for each place: lanes are channels then.
+static bool putsChannelsLast(Operation *view, size_t rank) {
+  auto turned = dyn_cast<ir::TransposeOp>(view);
+  return turned && turned.getPerm().size() == rank && turned.getPerm().back() == 1;
+}
+
 bool fuse::tearsDepthwise(const Trees &trees, ArrayRef<Operation *> members, Operation *copy) {
   return isCopy(copy) && llvm::any_of(members, isDepthwise) && llvm::any_of(trees.leavesOf(copy), [&](const Trees::Leaf &leaf) {
     size_t rank = ir::typeOf(leaf.value).getRank();
-    return llvm::is_contained(members, leaf.value.getDefiningOp()) && llvm::any_of(leaf.path, [&](Operation *view) { return tearsLines(view, rank) || mixesChannels(view, rank); });
+    return llvm::is_contained(members, leaf.value.getDefiningOp()) && llvm::any_of(leaf.path, [&](Operation *view) { return (tearsLines(view, rank) && !putsChannelsLast(view, rank)) || mixesChannels(view, rank); });
   });
 }
 

@@ -67,4 +67,15 @@ func.func @depthwise(%x: tensor<1x8x8x8xf32>, %w: tensor<8x1x3x3xf32>) -> tensor
   %4 = lathe.transpose %3 [0, 1, 3, 2] : tensor<1x8x8x8xf32> -> tensor<1x8x8x8xf32>
   return %4 : tensor<1x8x8x8xf32>
 }
+
+// Channels that come to lie side by side are lanes: they are stored there.
+// CHECK-LABEL: func.func @channelsLast
+// CHECK: kernel.generic reduction
+// CHECK-NOT: kernel.generic
+// CHECK: return
+func.func @channelsLast(%x: tensor<1x8x8x8xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<1x8x8x8xf32> {
+  %0 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 8 : tensor<1x8x8x8xf32>, tensor<8x1x3x3xf32> -> tensor<1x8x8x8xf32>
+  %1 = lathe.transpose %0 [0, 2, 3, 1] : tensor<1x8x8x8xf32> -> tensor<1x8x8x8xf32>
+  return %1 : tensor<1x8x8x8xf32>
+}
 }
