@@ -56,10 +56,10 @@ void fuse::copyTornImages(Block &body) {
     while (auto pad = image->get().getDefiningOp<ir::PadOp>())
       image = &pad->getOpOperand(0);
     Value x = image->get(), base = x;
-    bool torn = false, depthwise = isDepthwise(conv);
+    bool torn = false;
     size_t rank = conv.getStrides().size() + 2;
     for (; isView(base.getDefiningOp()); base = base.getDefiningOp()->getOperand(0))
-      torn |= tearsLines(base.getDefiningOp(), rank) || (depthwise && mixesChannels(base.getDefiningOp(), rank));
+      torn |= tearsLines(base.getDefiningOp(), rank) || mixesChannels(base.getDefiningOp(), rank);
     if (!torn || !hasWindow(conv) || base.getDefiningOp<ir::ConstantOp>())
       continue;
     OpBuilder b(image->getOwner());

@@ -78,4 +78,18 @@ func.func @channelsLast(%x: tensor<1x8x8x8xf32>, %w: tensor<8x1x3x3xf32>) -> ten
   %1 = lathe.transpose %0 [0, 2, 3, 1] : tensor<1x8x8x8xf32> -> tensor<1x8x8x8xf32>
   return %1 : tensor<1x8x8x8xf32>
 }
+
+// Channels in another order have lines at no one distance.
+// CHECK-LABEL: func.func @shuffled
+// CHECK: kernel.generic loop @cast{{.*}} outs(tensor<1x8x8x8xf32>)
+// CHECK: kernel.generic reduction @conv
+// CHECK-NOT: mod
+// CHECK: return
+func.func @shuffled(%x: tensor<1x8x8x8xf32>, %w: tensor<16x8x3x3xf32>) -> tensor<1x16x8x8xf32> {
+  %0 = lathe.reshape %x : tensor<1x8x8x8xf32> -> tensor<1x2x4x8x8xf32>
+  %1 = lathe.transpose %0 [0, 2, 1, 3, 4] : tensor<1x2x4x8x8xf32> -> tensor<1x4x2x8x8xf32>
+  %2 = lathe.reshape %1 : tensor<1x4x2x8x8xf32> -> tensor<1x8x8x8xf32>
+  %3 = lathe.conv %2, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x8x8x8xf32>, tensor<16x8x3x3xf32> -> tensor<1x16x8x8xf32>
+  return %3 : tensor<1x16x8x8xf32>
+}
 }

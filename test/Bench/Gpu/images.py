@@ -62,3 +62,17 @@ conv('conv_up_4', 128, 64, (4, 4), 16, 128, 64, 64, stride=2, padding=1, functio
 conv('conv_up_1d', 256, 128, (16,), 8, 256, 1024, stride=8, padding=4, function=F.conv_transpose1d)
 conv('conv_odd', 100, 130, (3, 3), 16, 100, 37, 41, padding=1)
 conv('conv_to_rgb', 64, 3, (3, 3), 8, 64, 256, 256, padding=1)
+
+# Images whose lines are torn: each is made in a kernel of its own, in front of a window.
+TORN = dict(nearest=(lambda x: F.interpolate(x, scale_factor=2.0, mode='nearest'), 64, (16, 64, 56, 56)), pixels=(lambda x: F.pixel_shuffle(x, 2), 64, (16, 256, 56, 56)),
+            depth=(lambda x: F.pixel_unshuffle(x, 2), 256, (16, 64, 112, 112)), turned=(lambda x: x.transpose(2, 3), 64, (16, 64, 112, 112)),
+            shuffled=(lambda x: F.channel_shuffle(x, 4), 64, (16, 64, 112, 112)), relu_nearest=(lambda x: F.interpolate(F.silu(x), scale_factor=2.0, mode='nearest'), 64, (16, 64, 56, 56)))
+for torn, (before, channels, shape) in TORN.items():
+    conv(f'torn_{torn}', channels, 64, (3, 3), *shape, function=lambda x, w, groups, before=before: F.conv2d(before(x), w, padding=1), variants=both)
+    conv(f'torn_{torn}_dw', channels, channels, (3, 3), *shape, groups=channels, function=lambda x, w, groups, before=before: F.conv2d(before(x), w, padding=1, groups=groups))
+    conv(f'dw_torn_{torn}', shape[1], shape[1], (3, 3), *shape, groups=shape[1], function=lambda x, w, groups, before=before: before(F.conv2d(x, w, padding=1, groups=groups)))
+# Rows of windows: the pool is made once, before them.
+POOLS = dict(pool=lambda x: F.max_pool2d(x, 3, 2, 1), halves=lambda x: F.avg_pool2d(x, 2))
+for pool, make in POOLS.items():
+    for name, rows in dict(norm=lambda x: F.group_norm(x, 16), softmax=lambda x: x.softmax(-1), channels=lambda x: x.softmax(1), mean=lambda x: x.mean((2, 3))).items():
+        add(f'{pool}_{name}', lambda x, make=make, rows=rows: rows(make(x)), t(32, 64, 112, 112))

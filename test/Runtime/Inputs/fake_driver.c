@@ -93,10 +93,30 @@ FUNCTION(cuGraphLaunch, void *exec, void *stream) {
 FUNCTION(cuModuleLoadData, void **module, const void *image) { return *module = commands, 0; }
 FUNCTION(cuModuleUnload, void *module) { return 0; }
 FUNCTION(cuModuleGetFunction, void **function, void *module, const char *name) { return *function = strdup(name), 0; }
-FUNCTION(cuFuncSetAttribute, void *function, int attribute, int value) { return 0; }
+/* Shared memory that a kernel was given leave for, beside what its code declares. */
+enum { MOST_KERNELS = 64 };
+static struct {
+  void *function;
+  unsigned bytes;
+} reserved[MOST_KERNELS];
+FUNCTION(cuFuncSetAttribute, void *function, int attribute, int value) {
+  int i = 0;
+  while (i < MOST_KERNELS - 1 && reserved[i].function && reserved[i].function != function)
+    ++i;
+  reserved[i].function = function, reserved[i].bytes = (unsigned)value;
+  return 0;
+}
+static int mayUse(void *function, unsigned bytes) {
+  for (int i = 0; i < MOST_KERNELS; ++i)
+    if (bytes && reserved[i].function == function)
+      return bytes <= reserved[i].bytes;
+  return !bytes;
+}
 FUNCTION(cuGetErrorString, int error, const char **text) { return *text = "an error", 0; }
 FUNCTION(cuLaunchKernel, void *fn, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
          void **arguments, void **extra) {
+  if (!mayUse(fn, shared))
+    return 1; /* an invalid value, as for code that declares more than is left of 48 KiB */
   if (capturing)
     return ++captured, 0;
   LOG("kernel %s\n", (const char *)fn);
