@@ -44,7 +44,7 @@ static bool isTakenInOrder(Operation *op, const Group &group) {
 /// A convolution with more than one place: tiles or lanes have its own results alone.
 static bool makesImage(Operation *op) {
   auto conv = dyn_cast<ir::ConvOp>(op);
-  return conv && llvm::any_of(llvm::drop_begin(ir::dimsOf(conv.getResult()), 2), [](const Expr &size) { return !size.isOne(); });
+  return conv && hasPlaces(ir::dimsOf(conv.getResult()));
 }
 
 std::string Grouper::tryJoin(unsigned id, Operation *op) {

@@ -9,31 +9,25 @@ using namespace lathe;
 using namespace lathe::fuse;
 using shape::Expr;
 
-static bool hasWindow(ir::ConvOp conv) {
-  return llvm::any_of(llvm::drop_begin(ir::dimsOf(conv.getW()), 2), [](const Expr &size) { return !size.isOne(); });
+bool fuse::hasPlaces(ArrayRef<Expr> dims) {
+  return llvm::any_of(dims.drop_front(2), [](const Expr &size) { return !size.isOne(); });
 }
 
 bool fuse::tearsLines(Operation *view, size_t rank) {
-  if (auto slice = dyn_cast<ir::SliceOp>(view))
-    return !slice.getSteps().empty() && slice.getSteps().back() != 1;
+  if (lastStep(view) != 1)
+    return true;
   if (auto repeated = dyn_cast<ir::BroadcastOp>(view))
     return ir::dimsOf(repeated.getResult()).size() > rank;
   auto turned = dyn_cast<ir::TransposeOp>(view);
   ArrayRef<int64_t> perm = turned ? turned.getPerm() : ArrayRef<int64_t>();
   int64_t last = int64_t(perm.size()) - 1;
   bool channelsLast = perm.size() == rank && perm[1] == last; // they lie side by side for each place of a line
-  return !perm.empty() && perm.back() != last && !channelsLast;
+  return perm.size() > rank || (!perm.empty() && perm.back() != last && !channelsLast);
 }
 
 static bool isDepthwise(Operation *op) {
   auto conv = dyn_cast<ir::ConvOp>(op);
   return conv && conv.getGroups() > 1 && ir::dimsOf(conv.getW())[1].isOne();
-}
-
-/// Whether channels get another order, or become places: each has lines of its own then, at no one distance.
-static bool mixesChannels(Operation *view, size_t rank) {
-  auto turned = dyn_cast<ir::TransposeOp>(view);
-  return turned && turned.getPerm().size() > rank;
 }
 
 /// Whether channels come to lie side by side for each place: lanes are channels then.
@@ -45,7 +39,8 @@ static bool putsChannelsLast(Operation *view, size_t rank) {
 bool fuse::tearsDepthwise(const Trees &trees, ArrayRef<Operation *> members, Operation *copy) {
   return isCopy(copy) && llvm::any_of(members, isDepthwise) && llvm::any_of(trees.leavesOf(copy), [&](const Trees::Leaf &leaf) {
     size_t rank = ir::typeOf(leaf.value).getRank();
-    return llvm::is_contained(members, leaf.value.getDefiningOp()) && llvm::any_of(leaf.path, [&](Operation *view) { return (tearsLines(view, rank) && !putsChannelsLast(view, rank)) || mixesChannels(view, rank); });
+    return llvm::is_contained(members, leaf.value.getDefiningOp()) &&
+           llvm::any_of(leaf.path, [&](Operation *view) { return tearsLines(view, rank) && !putsChannelsLast(view, rank); });
   });
 }
 
@@ -59,8 +54,8 @@ void fuse::copyTornImages(Block &body) {
     bool torn = false;
     size_t rank = conv.getStrides().size() + 2;
     for (; isView(base.getDefiningOp()); base = base.getDefiningOp()->getOperand(0))
-      torn |= tearsLines(base.getDefiningOp(), rank) || mixesChannels(base.getDefiningOp(), rank);
-    if (!torn || !hasWindow(conv) || base.getDefiningOp<ir::ConstantOp>())
+      torn |= tearsLines(base.getDefiningOp(), rank);
+    if (!torn || !hasPlaces(ir::dimsOf(conv.getW())) || base.getDefiningOp<ir::ConstantOp>())
       continue;
     OpBuilder b(image->getOwner());
     auto [copy, isNew] = copies.try_emplace(x);

@@ -12,7 +12,10 @@
 
 namespace lathe::fuse {
 
-/// Whether neighbours along a line of an image of so many dimensions lie apart behind the view.
+/// Whether an image, or a window over one, has several places, by all of its sizes or a filter's.
+bool hasPlaces(llvm::ArrayRef<shape::Expr> dims);
+/// Whether neighbours along a line of an image of so many dimensions lie apart behind the view, or channels get another order, or become places: each has
+/// lines of its own then, at no one distance.
 bool tearsLines(mlir::Operation *view, size_t rank);
 /// Whether a copy brings results of one of a kernel's members, a depthwise convolution whose lanes are places, into an order in which these are scattered.
 bool tearsDepthwise(const Trees &trees, llvm::ArrayRef<mlir::Operation *> members, mlir::Operation *copy);

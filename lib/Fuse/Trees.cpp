@@ -291,14 +291,18 @@ static bool endsEpilogue(Operation *op) {
   });
 }
 
+int64_t fuse::lastStep(Operation *op) {
+  auto slice = dyn_cast<ir::SliceOp>(op);
+  return slice && !slice.getSteps().empty() ? slice.getSteps().back() : 1;
+}
+
 Trees::Taps Trees::tapsOf(Operation *root) const {
   Taps taps;
   llvm::SetVector<Operation *> tree;
   tree.insert(root);
   for (size_t i = 0; i < tree.size(); ++i) {
-    auto slice = dyn_cast<ir::SliceOp>(tree[i]);
-    taps.count += slice ? 1 : 0;
-    taps.stepped |= slice && !slice.getSteps().empty() && std::abs(slice.getSteps().back()) > 1;
+    taps.count += isa<ir::SliceOp>(tree[i]);
+    taps.stepped |= std::abs(lastStep(tree[i])) > 1;
     if (tree[i] == root || isView(tree[i]) || isa<ir::ElementwiseInterface, ir::PadOp>(tree[i]))
       for (Value v : tree[i]->getOperands())
         if (Operation *below = v.getDefiningOp(); below && !isExternal(v) && !isRoot(below))
@@ -356,10 +360,7 @@ bool Trees::mustBeRoot(Operation *op) {
     return true;
   // Lanes of a reduction have no elements side by side where these are taken from places apart; lanes of a loop of its own are shuffled.
   // So are those of whoever takes its elements again, or in another order.
-  auto movesElements = [](Operation *user) {
-    auto slice = dyn_cast<ir::SliceOp>(user);
-    return isa<ir::ReduceOp, ir::GatherOp>(user) || (slice && !slice.getSteps().empty() && slice.getSteps().back() != 1);
-  };
+  auto movesElements = [](Operation *user) { return isa<ir::ReduceOp, ir::GatherOp>(user) || lastStep(user) != 1; };
   if (isa<ir::ElementwiseInterface, ir::ConcatOp>(op) && (uses.expanded || movesElements(uses.ops[0]) || llvm::any_of(op->getUsers(), movesElements)))
     if (Taps taps = tapsOf(op); taps.stepped && taps.count > 1)
       return true;

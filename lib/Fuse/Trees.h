@@ -70,6 +70,8 @@ private:
 
 /// Ops that compute with elements and can be evaluated at any index: elementwise, concat, pad, gathers.
 bool isPointwise(mlir::Operation *op);
+/// The step of a slice along the last dimension; 1 of anything else.
+int64_t lastStep(mlir::Operation *op);
 /// A cost that is not worth paying twice: transcendental functions, divisions, roots.
 bool isHeavy(mlir::Operation *op);
 /// A reduction, a convolution, a scan, a sort: computed in a loop of its own, from elements that may be computed.

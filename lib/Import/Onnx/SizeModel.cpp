@@ -206,8 +206,7 @@ bool SizeModel::assumeEqual(const Expr &a, const Expr &b) {
   if (assumeLimit(a, b) || assumeLimit(b, a))
     return true;
   // Halves of one length say that a size is even. It is written by its half from then on, which leaves no division.
-  auto isComputed = [&](const std::string &name) { return computed.count(name) != 0; };
-  if (auto multiple = shape::asDivisibility(known.simplify(a - b), known); multiple && llvm::none_of(multiple->second.symbols(), isComputed))
+  if (auto multiple = shape::asDivisibility(known.simplify(a - b), known); multiple && llvm::none_of(multiple->second.symbols(), [&](const std::string &name) { return isComputed(name); }))
     return assumeDivides(multiple->first, multiple->second);
   return known.clone().addEquality(a, b) && assume(a, "eq", b);
 }
@@ -215,7 +214,7 @@ bool SizeModel::assumeEqual(const Expr &a, const Expr &b) {
 bool SizeModel::countsElements(const Expr &e) const {
   constexpr int64_t large = 1 << 20, several = 16;
   std::set<std::string> names = e.symbols();
-  if (readsElement(e) || isLate(e) || llvm::any_of(names, [&](const std::string &name) { return computed.count(name) != 0; }))
+  if (readsElement(e) || isLate(e) || llvm::any_of(names, [&](const std::string &name) { return isComputed(name); }))
     return false;
   return llvm::all_of(llvm::seq(large, large + several), [&](int64_t size) {
     std::map<std::string, int64_t> values;
@@ -246,11 +245,11 @@ bool SizeModel::isIsolated() const {
 /// again. Where it cannot be solved for, as within a division, the two sides bound each other.
 void SizeModel::concludeEqual(const Expr &a, const Expr &b) {
   Expr e = known.simplify(a - b);
-  bool isComputed = false;
+  bool mentionsComputed = false;
   for (const std::string &name : e.symbols()) {
-    if (!computed.count(name))
+    if (!isComputed(name))
       continue;
-    isComputed = true;
+    mentionsComputed = true;
     std::optional<Expr::Linear> l = e.linearIn(name);
     if (!l || !l->coefficient.constant() || !known.provablyDivides(l->coefficient, l->rest))
       continue;
@@ -258,7 +257,7 @@ void SizeModel::concludeEqual(const Expr &a, const Expr &b) {
     known.addEquality(Expr::symbol(name), known.simplify(Expr::floordiv(-l->rest, l->coefficient)));
     return;
   }
-  if (!isComputed) {
+  if (!mentionsComputed) {
     known.addEquality(a, b);
     return;
   }
@@ -429,7 +428,6 @@ Expr SizeModel::define(const std::string &name, const Expr &value, std::optional
     free = ownSize(name + "#" + std::to_string(next));
   meanings.try_emplace(free, value);
   definitions.push_back({free, value, max, fromElement, late, min});
-  computed.insert(free);
   declare(free);
   if (isIsolated())
     fresh.push_back(free);

@@ -141,6 +141,8 @@ private:
   Symbol *find(const std::string &name);
   /// The one of this name, if there is one.
   llvm::ArrayRef<Definition> definition(const std::string &name) const;
+  /// Whether it is the name of a definition, of an earlier round perhaps.
+  bool isComputed(const std::string &name) const { return meanings.count(name) != 0; }
   std::vector<Definition> earlierDefinitions() const;
   bool isUnnamed(const shape::Expr &e) const;
   bool isLeftOver(const shape::Expr &e) const;
@@ -159,7 +161,6 @@ private:
   std::vector<Relation> checks;
   std::vector<Definition> definitions;
   std::map<std::string, shape::Expr> meanings; ///< of names of definitions, in all rounds
-  std::set<std::string> computed; ///< names of definitions, of earlier imports too
   std::map<std::string, size_t> definedAt;    ///< places of the definitions, by name
   std::map<std::string, unsigned> nextNumber; ///< that may make a name another one
   std::vector<ir::Dims> inputs;
