@@ -1,6 +1,7 @@
 //===- SimplifyGraph.cpp - Identities and canonical forms ------------------===//
 
 #include "EmptyTaps.h"
+#include "Paddings.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Dialect/Lathe/GraphBuilder.h"
 #include "lathe/Optimize/Passes.h"
@@ -196,9 +197,15 @@ static Value simplifyConcat(Operation *op, OpBuilder &) {
   return c.getInputs().size() == 1 && c.getInputs()[0].getType() == c.getType() ? c.getInputs()[0] : Value();
 }
 
-static Value simplifyPad(Operation *op, OpBuilder &) {
+static Value simplifyPad(Operation *op, OpBuilder &b) {
   auto p = cast<PadOp>(op);
-  return p.getX().getType() == p.getType() && allZero(p.getLow()) && allZero(p.getHigh()) ? p.getX() : Value();
+  bool isNone = p.getX().getType() == p.getType() && allZero(p.getLow()) && allZero(p.getHigh());
+  return isNone ? p.getX() : joinPaddings(op, b);
+}
+
+static Value simplifyConv(Operation *op, OpBuilder &b) {
+  Value taken = takePadding(op, b);
+  return taken ? taken : withoutEmptyTaps(op, b);
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,7 +242,7 @@ static const llvm::StringMap<Rewrite> &rewrites() {
       {"div", simplifyDiv},       {"pow", simplifyPow},   {"neg", simplifyInvolution<NegOp>},
       {"not", simplifyInvolution<NotOp>}, {"select", simplifySelect}, {"cast", simplifyCast},
       {"slice", simplifySlice},   {"concat", simplifyConcat}, {"pad", simplifyPad},
-      {"sort", simplifySort},     {"conv", withoutEmptyTaps}};
+      {"sort", simplifySort},     {"conv", simplifyConv}};
   return table;
 }
 

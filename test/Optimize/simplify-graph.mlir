@@ -162,3 +162,31 @@ func.func @taps(%x: tensor<1x4x1x1xf32>, %y: tensor<1x4x2xf32>, %z: tensor<1x4x5
   return %0, %1, %2, %3, %4, %5, %6 : tensor<1x8x1x1xf32>, tensor<1x8x1xf32>, tensor<1x8x5xf32>, tensor<1x8x1xf32>, tensor<1x8x5xf32>, !result, tensor<1x8x1xi32>
 }
 }
+
+// -----
+
+// What is padded twice with one value is padded once, and a convolution pads itself; not what is cropped between, padded with something else, or in its channels.
+// CHECK-LABEL: func @paddings
+// CHECK-SAME: (%[[X:.*]]: tensor<1x4x6x6xf32>, %[[W:.*]]: tensor<8x4x3x3xf32>
+// CHECK-DAG: %[[ONCE:.*]] = lathe.pad %[[X]], %{{.*}} low ["0", "0", "3", "1"] high ["0", "0", "1", "2"] : tensor<1x4x6x6xf32>
+// CHECK-DAG: %[[CONV:.*]] = lathe.conv %[[X]], %[[W]] strides [1, 1] dilations [1, 1] pads ["2", "1", "0", "2"]
+// CHECK-DAG: %[[CROP:.*]] = lathe.pad %{{.*}}, %{{.*}} low ["0", "0", "1", "1"] high ["0", "0", "1", "1"] : tensor<1x4x5x6xf32>
+// CHECK-DAG: %[[OTHER:.*]] = lathe.pad %{{.*}}, %{{.*}} low ["0", "0", "1", "1"] high ["0", "0", "1", "1"] : tensor<1x4x9x7xf32>
+// CHECK-DAG: %[[WIDER:.*]] = lathe.conv %{{.*}}, %{{.*}} pads ["1", "1", "1", "1"] groups 1 : tensor<1x6x6x6xf32>
+// CHECK: return %[[ONCE]], %[[CONV]], %[[CROP]], %[[OTHER]], %[[WIDER]]
+func.func @paddings(%x: tensor<1x4x6x6xf32>, %w: tensor<8x4x3x3xf32>, %v: tensor<8x6x3x3xf32>)
+    -> (tensor<1x4x10x9xf32>, tensor<1x8x6x7xf32>, tensor<1x4x7x8xf32>, tensor<1x4x11x9xf32>, tensor<1x8x6x6xf32>) {
+  %zero = lathe.constant dense<0.0> : tensor<f32>
+  %one = lathe.constant dense<1.0> : tensor<f32>
+  %0 = lathe.pad %x, %zero low ["0", "0", "2", "0"] high ["0", "0", "1", "1"] : tensor<1x4x6x6xf32>, tensor<f32> -> tensor<1x4x9x7xf32>
+  %1 = lathe.pad %0, %zero low ["0", "0", "1", "1"] high ["0", "0", "0", "1"] : tensor<1x4x9x7xf32>, tensor<f32> -> tensor<1x4x10x9xf32>
+  %2 = lathe.pad %x, %zero low ["0", "0", "1", "0"] high ["0", "0", "-1", "1"] : tensor<1x4x6x6xf32>, tensor<f32> -> tensor<1x4x6x7xf32>
+  %3 = lathe.pad %x, %zero low ["0", "0", "1", "0"] high ["0", "0", "0", "1"] : tensor<1x4x6x6xf32>, tensor<f32> -> tensor<1x4x7x7xf32>
+  %4 = lathe.conv %3, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "0", "1"] groups 1 : tensor<1x4x7x7xf32>, tensor<8x4x3x3xf32> -> tensor<1x8x6x7xf32>
+  %5 = lathe.pad %x, %zero low ["0", "0", "-1", "0"] high ["0", "0", "0", "0"] : tensor<1x4x6x6xf32>, tensor<f32> -> tensor<1x4x5x6xf32>
+  %6 = lathe.pad %5, %zero low ["0", "0", "1", "1"] high ["0", "0", "1", "1"] : tensor<1x4x5x6xf32>, tensor<f32> -> tensor<1x4x7x8xf32>
+  %7 = lathe.pad %0, %one low ["0", "0", "1", "1"] high ["0", "0", "1", "1"] : tensor<1x4x9x7xf32>, tensor<f32> -> tensor<1x4x11x9xf32>
+  %8 = lathe.pad %x, %zero low ["0", "1", "0", "0"] high ["0", "1", "0", "0"] : tensor<1x4x6x6xf32>, tensor<f32> -> tensor<1x6x6x6xf32>
+  %9 = lathe.conv %8, %v strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x6x6x6xf32>, tensor<8x6x3x3xf32> -> tensor<1x8x6x6xf32>
+  return %1, %4, %6, %7, %9 : tensor<1x4x10x9xf32>, tensor<1x8x6x7xf32>, tensor<1x4x7x8xf32>, tensor<1x4x11x9xf32>, tensor<1x8x6x6xf32>
+}
