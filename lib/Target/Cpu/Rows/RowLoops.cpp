@@ -134,14 +134,16 @@ void RowEmitter::itemLoop(BodyEmitter &outer, std::vector<Goal> goals) {
   for (Goal &g : goals)
     g.remaining &= ~bound;
   scope(points, bound, goals);
-  Value carry; // whether this index goes up
+  // The carry is a number: of conditions that are combined LLVM sets bytes, whose registers then wait for what they held before, a row's result (Zen 5: rows of 56
+  // whose maxima are stored took eight times as long).
+  Value carry = i64(1);
   for (size_t i = next.size(); i-- > 0;) {
-    Value up = b.create<arith::AddIOp>(loc, next[i], i64(1));
-    Value wraps = i ? b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, up, extents[i]).getResult() : Value();
-    Value stepped = wraps ? b.create<arith::SelectOp>(loc, wraps, i64(0), up).getResult() : up;
-    next[i] = carry ? b.create<arith::SelectOp>(loc, carry, stepped, next[i]).getResult() : stepped;
-    if (wraps)
-      carry = carry ? b.create<arith::AndIOp>(loc, carry, wraps).getResult() : wraps;
+    next[i] = b.create<arith::AddIOp>(loc, next[i], carry);
+    if (!i)
+      break;
+    Value wraps = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, next[i], extents[i]);
+    next[i] = b.create<arith::SelectOp>(loc, wraps, i64(0), next[i]);
+    carry = b.create<arith::ExtUIOp>(loc, b.getI64Type(), wraps);
   }
   b.create<scf::YieldOp>(loc, next);
 }
