@@ -36,7 +36,8 @@ public:
   bool splitOne();
 
 private:
-  std::optional<Expr> divisorIn(const Expr &e, unsigned axis) const;
+  void findDivisors(const Expr &e, unsigned axis, SmallVectorImpl<Expr> &divisors) const;
+  std::optional<Expr> divisorOf(unsigned axis) const;
   bool isDivisor(const Expr &n, unsigned axis) const;
   void split(unsigned axis, const Expr &inner);
   bool isShortRest(unsigned axis) const;
@@ -57,21 +58,33 @@ bool Splitter::isDivisor(const Expr &n, unsigned axis) const {
 }
 
 /// What an expression divides the axis's index by, and the extent divides by, too.
-std::optional<Expr> Splitter::divisorIn(const Expr &e, unsigned axis) const {
+void Splitter::findDivisors(const Expr &e, unsigned axis, SmallVectorImpl<Expr> &divisors) const {
   if (!e.hasOpaque())
-    return std::nullopt;
+    return;
   for (const Expr::Term &t : e.terms())
     for (const Atom &a : t.atoms) {
       if (a.kind == Atom::Kind::Symbol)
         continue;
       bool divides = a.kind == Atom::Kind::FloorDiv || a.kind == Atom::Kind::Mod;
       if (divides && a.operands[0] == Expr::symbol(axes[axis].name) && isDivisor(a.operands[1], axis))
-        return a.operands[1];
+        divisors.push_back(a.operands[1]);
       for (const Expr &operand : a.operands)
-        if (std::optional<Expr> n = divisorIn(operand, axis))
-          return n;
+        findDivisors(operand, axis, divisors);
     }
-  return std::nullopt;
+}
+
+/// The first, or the largest multiple of it: what is left may be short enough to stay whole (`isShortRest`), in whatever order the terms are.
+std::optional<Expr> Splitter::divisorOf(unsigned axis) const {
+  SmallVector<Expr> divisors;
+  for (const lower::Indexing &i : exprs)
+    findDivisors(i.expr, axis, divisors);
+  if (divisors.empty())
+    return std::nullopt;
+  Expr largest = divisors.front();
+  for (const Expr &n : divisors)
+    if (largest.constant() && n.constant() && *n.constant() % *largest.constant() == 0)
+      largest = n;
+  return largest;
 }
 
 /// The next name from `number` on that no axis has.
@@ -154,11 +167,10 @@ bool Splitter::splitOne() {
   for (unsigned axis = 0; axis < axes.size() && axes.size() < mostAxes; ++axis) {
     if (ordered.count(axes[axis].name) || isShortRest(axis) || repeatsDifferently(axis))
       continue;
-    for (const lower::Indexing &i : exprs)
-      if (std::optional<Expr> inner = divisorIn(i.expr, axis)) {
-        split(axis, *inner);
-        return true;
-      }
+    if (std::optional<Expr> inner = divisorOf(axis)) {
+      split(axis, *inner);
+      return true;
+    }
   }
   return false;
 }

@@ -125,4 +125,17 @@ func.func @enlarged(%x: tensor<30x12x20xf32>, %y: tensor<30x96x80xf32>, %z: tens
   }
   return %0, %1 : tensor<30x96x160xf32>, tensor<30x96xf32>
 }
+
+// Of several numbers that the axis is divided by the largest splits it: blocks that become places and are enlarged then, in whichever order the terms are.
+// CHECK-LABEL: func.func @blocks
+// CHECK: kernel.generic loop @twice axes(i0 = "30", i2 = "n", i3 = "4")
+// CHECK: kernel.load %{{.*}}["{{.*}}floordiv(i3, 2){{.*}}"]
+func.func @blocks(%x: tensor<30x2x?xf32, #lathe.dims<"30", "2", "n">>) -> tensor<30x?xf32, #lathe.dims<"30", "4*n">> {
+  %0 = kernel.generic loop @twice axes(i0 = "30", i1 = "4*n") ins(%x : tensor<30x2x?xf32, #lathe.dims<"30", "2", "n">>) outs(tensor<30x?xf32, #lathe.dims<"30", "4*n">>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %2 = kernel.load %in["2*n*i0 + n*mod(floordiv(i1, 2), 2) + floordiv(i1, 4)"] : !kernel.ref<f32> -> f32
+    kernel.store %2, %out["4*n*i0 + i1"] : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<30x?xf32, #lathe.dims<"30", "4*n">>
+}
 }
