@@ -314,11 +314,14 @@ Value BodyEmitter::emitGather(kernel::LoadOp op, Type memory, Value fill, Value 
       return v;
     access.pointer = a.pointer;
   }
-  if (a.offsets)
-    return c.hooks.gather(c.b, c.loc, access, a.offsets, fill);
-  if (!c.hooks.asksAllLanes()) // one element, read only where a lane wants it
-    return c.hooks.gather(c.b, c.loc, access, splat(constantI64(c.b, c.loc, 0)), fill);
+  auto gathered = [&] { return c.hooks.gather(c.b, c.loc, access, a.offsets ? a.offsets : splat(constantI64(c.b, c.loc, 0)), fill); };
+  if (a.offsets && mayLieNear(op))
+    return emitNear(access, a.offsets, fill);
+  if (!c.hooks.asksAllLanes() || (a.offsets && !(op.getPredicate() && access.mask && fill)))
+    return gathered();
   Value any = c.b.create<LLVM::vector_reduce_or>(c.loc, c.b.getI1Type(), access.mask);
+  if (a.offsets) // the sides of rows, of which most have none
+    return emitEither(any, fill.getType(), gathered, [&] { return fill; });
   auto wanted = [&]() -> Value {
     Value one = splat(c.hooks.load(c.b, c.loc, {op, a.pointer, memory, {}}, {}));
     return c.b.create<arith::SelectOp>(c.loc, access.mask, one, fill);

@@ -1,11 +1,13 @@
 //===- LaneLoads.cpp - Vectors whose offsets are no sum of axes ------------===//
 //
 // What LaneRuns.h tells of an offset says from the vector's first lane, or its first and last, where all its elements are: side by side, one for all,
-// each in some lanes in turn, or in turn in several places. Where they turn out to be anywhere else, lanes are gathered.
+// each in some lanes in turn, or in turn in several places. Where they turn out to be anywhere else, lanes are gathered. Of places that a list gives (a
+// resized row's) or divisions nothing is told, but most are near to one another: then a few elements side by side are read, and lanes pick theirs.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lathe/Lower/BodyEmitter.h"
+#include "lathe/Lower/DetachKernel.h"
 #include "lathe/Lower/LaneRuns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -26,6 +28,54 @@ Value BodyEmitter::emitLoadAt(kernel::LoadOp op, Type memory, Value fill, Value 
   if (isWhole && (!active || (active == mask && *repeats < width)))
     return emitRepeated(op, *repeats, memory, fill ? splat(fill) : fill, active);
   return emitRun(op, run == LaneRun::Rising, memory, fill ? splat(fill) : fill, active ? splat(active) : active);
+}
+
+/// Places that follow from the lane axis alone, as those of rows that are resized or taken apart do; what data says of each element may be anywhere. Lanes
+/// that a predicate turns off have no places.
+bool BodyEmitter::mayLieNear(kernel::LoadOp op) const {
+  const BodyInfo &info = context->info;
+  const Expr &e = info.exprOf(op);
+  if (width == 1 || op.getPredicate() || (op.getIndices().empty() && e.linearIn(info.axes[laneAxis])))
+    return false;
+  return llvm::all_of(op.getIndices(), [&](Value index) {
+    AxisSet own = AxisSet(1) << laneAxis;
+    return (info.axesOf(index) & ~own) == 0 || !variesInLanes(index);
+  });
+}
+
+/// The first and the last lane have the least and the greatest place, in this order or the other, unless lanes are somewhere else. Places are words where
+/// those number all elements.
+Value BodyEmitter::emitNear(const Access &access, Value offsets, Value fill) {
+  Context &c = *context;
+  auto gathered = [&] { return c.hooks.gather(c.b, c.loc, access, offsets, fill); };
+  int64_t reach = c.hooks.nearElements(cast<VectorType>(access.type));
+  if (!reach)
+    return gathered();
+  Type i32 = c.b.getI32Type(), number = hasShortPlaces(cast<kernel::LoadOp>(access.op)) ? i32 : c.b.getI64Type();
+  auto narrowed = [&](Value v, Type to) -> Value { return v.getType() == to ? v : c.b.create<arith::TruncIOp>(c.loc, to, v).getResult(); };
+  auto compare = [&](arith::CmpIPredicate kind, Value x, Value y) -> Value { return c.b.create<arith::CmpIOp>(c.loc, kind, x, y); };
+  Value at = narrowed(offsets, laneType(number)), begin = c.b.create<vector::ExtractOp>(c.loc, at, int64_t(0)), places, span, inside;
+  if (access.mask) { // the first lanes
+    Value none = c.b.create<arith::ConstantOp>(c.loc, c.b.getZeroAttr(at.getType()));
+    places = c.b.create<arith::SelectOp>(c.loc, access.mask, c.b.create<arith::SubIOp>(c.loc, at, splat(begin)), none);
+    span = c.b.create<LLVM::vector_reduce_umax>(c.loc, number, places);
+  } else {
+    Value first = begin, last = c.b.create<vector::ExtractOp>(c.loc, at, int64_t(width) - 1);
+    begin = c.b.create<arith::MinSIOp>(c.loc, first, last);
+    span = c.b.create<arith::SubIOp>(c.loc, c.b.create<arith::MaxSIOp>(c.loc, first, last), begin);
+    places = c.b.create<arith::SubIOp>(c.loc, at, splat(begin));
+    inside = c.b.create<LLVM::vector_reduce_and>(c.loc, c.b.getI1Type(), compare(arith::CmpIPredicate::ule, places, splat(span)));
+  }
+  Value limit = c.b.create<arith::ConstantOp>(c.loc, c.b.getIntegerAttr(number, reach)), isNear = compare(arith::CmpIPredicate::ult, span, limit);
+  if (inside)
+    isNear = c.b.create<arith::AndIOp>(c.loc, isNear, inside);
+  auto picked = [&]() -> Value {
+    Type element = getElementTypeOrSelf(access.type);
+    Value pointer = c.b.create<LLVM::GEPOp>(c.loc, access.pointer.getType(), element, access.pointer, ValueRange{begin}, /*inbounds=*/true);
+    Value v = c.hooks.loadNear(c.b, c.loc, {access.op, pointer, access.type, {}}, narrowed(places, laneType(i32)), narrowed(span, i32));
+    return access.mask && fill ? c.b.create<arith::SelectOp>(c.loc, access.mask, v, fill).getResult() : v;
+  };
+  return emitEither(isNear, access.type, picked, gathered);
 }
 
 /// An access's offset where its lane axis has this value, in all lanes.

@@ -96,6 +96,8 @@ private:
   mlir::Value emitLoad(kernel::LoadOp op);
   mlir::Value emitLoadAt(kernel::LoadOp op, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
   mlir::Value emitGather(kernel::LoadOp op, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
+  bool mayLieNear(kernel::LoadOp op) const;
+  mlir::Value emitNear(const Access &access, mlir::Value offsets, mlir::Value fill);
   mlir::Value emitRun(kernel::LoadOp op, bool rises, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
   mlir::Value emitRepeated(kernel::LoadOp op, int64_t repeats, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
   mlir::Value pointerAt(kernel::LoadOp op, mlir::Type memoryType, mlir::Value lane);

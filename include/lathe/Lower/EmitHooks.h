@@ -44,6 +44,10 @@ public:
                                       mlir::Value fill) {
     return {};
   }
+  /// How many elements side by side `loadNear` takes lanes of this type from; 0: the target has no instruction for it.
+  virtual int64_t nearElements(mlir::VectorType type) const { return 0; }
+  /// Lanes that lie so far (i32) behind the pointer; `last`: the furthest, below `nearElements`. No element behind it is read.
+  virtual mlir::Value loadNear(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value places, mlir::Value last) { return {}; }
   /// One scalar op of the body on operands of `type` (element or vector); null: the op is emitted as it is.
   virtual mlir::Value compute(mlir::OpBuilder &b, mlir::Location loc, mlir::Operation *op, mlir::ValueRange operands,
                               mlir::Type type) {

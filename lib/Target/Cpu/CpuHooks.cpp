@@ -7,6 +7,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace lathe;
@@ -300,6 +301,35 @@ Value CpuHooks::loadRepeated(OpBuilder &b, Location loc, const lower::Access &a,
   if (fill && a.mask)
     v = b.create<arith::SelectOp>(loc, a.mask, v, cast(b, loc, type, fill));
   return cast(b, loc, a.type, v);
+}
+
+/// Two vectors of words are what one instruction permutes (AVX-512), or one for each and a choice (AVX2).
+int64_t CpuHooks::nearElements(VectorType type) const {
+  bool isVector = isa.arch == "x86_64" && isa.vectorBytes >= 32 && type.getNumElements() * 4 == int64_t(isa.vectorBytes);
+  return isVector && type.getElementTypeBitWidth() == 32 ? 2 * type.getNumElements() : 0;
+}
+
+Value CpuHooks::loadNear(OpBuilder &b, Location loc, const lower::Access &a, Value places, Value last) {
+  auto type = cast<VectorType>(a.type), words = cast<VectorType>(places.getType());
+  int64_t width = type.getNumElements();
+  Value furthest = b.create<vector::SplatOp>(loc, words, last);
+  auto part = [&](int64_t begin) -> Value {
+    SmallVector<int32_t> steps(width);
+    std::iota(steps.begin(), steps.end(), begin);
+    Value mask = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sle, b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(words, ArrayRef(steps))), furthest);
+    Value at = b.create<LLVM::GEPOp>(loc, a.pointer.getType(), type.getElementType(), a.pointer, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(begin)});
+    return EmitHooks::load(b, loc, {a.op, at, type, mask}, b.create<arith::ConstantOp>(loc, b.getZeroAttr(type)));
+  };
+  Value low = part(0), high = part(width);
+  bool floats = type.getElementType().isF32();
+  auto call = [&](StringRef name, ValueRange operands) -> Value {
+    return b.create<LLVM::CallIntrinsicOp>(loc, type, b.getStringAttr(name), operands).getResult(0);
+  };
+  if (isa.vectorBytes == 64)
+    return call(floats ? "llvm.x86.avx512.vpermi2var.ps.512" : "llvm.x86.avx512.vpermi2var.d.512", {low, places, high});
+  StringRef permute = floats ? "llvm.x86.avx2.permps" : "llvm.x86.avx2.permd";
+  Value isLow = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, places, b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(words, int32_t(width))));
+  return b.create<arith::SelectOp>(loc, isLow, call(permute, {low, places}), call(permute, {high, places}));
 }
 
 /// One lane of each part after the other; as many parts as a power of two.

@@ -22,6 +22,8 @@ public:
   mlir::Value loadRepeated(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, int64_t repeats, mlir::Value fill) override;
   mlir::Value loadAlternating(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, llvm::ArrayRef<mlir::Value> pointers, bool moves,
                               mlir::Value fill) override;
+  int64_t nearElements(mlir::VectorType type) const override;
+  mlir::Value loadNear(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value places, mlir::Value last) override;
   bool asksAllLanes() const override { return true; }
   mlir::Value compute(mlir::OpBuilder &b, mlir::Location loc, mlir::Operation *op, mlir::ValueRange operands,
                       mlir::Type type) override;
