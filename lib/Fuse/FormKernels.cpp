@@ -396,8 +396,8 @@ static void castForWholeSums(Block &body) {
 LogicalResult Former::run() {
   cutViewChains();
   copyGathered();
-  copyTurnedRows(body);
-  copyTornImages(body);
+  copyTurnedRows(body, /*inPasses=*/options.extendsRows);
+  copyTornImages(body, /*inTiles=*/options.extendsRows);
   castForWholeSums(body);
   copyOutputs();
   for (Operation &op : body)
@@ -406,7 +406,7 @@ LogicalResult Former::run() {
         copyForHost(o);
   HostOrder host(body);
   host.sort();
-  trees = std::make_unique<Trees>(body, options.packsImages);
+  trees = std::make_unique<Trees>(body, options.packsImages, /*gathersLanes=*/options.extendsRows);
   grouper = std::make_unique<Grouper>(body, facts, *trees, host, running, options.extendsRows, options.storesBothWays);
   grouper->run();
   Operation *ret = body.getTerminator();

@@ -232,7 +232,10 @@ bool Grouper::repeatsSum(const Group &group, unsigned oldAxes) const {
   ArrayRef<Axis> axes = group.domain.axes;
   Expr length = extentOf(axes.take_front(oldAxes), [&](const Axis &axis) { return reduced.count(axis.name) > 0; });
   Expr elements = extentOf(axes.drop_front(oldAxes), [](const Axis &) { return true; });
-  int64_t sum = length.constant().value_or(INT64_MAX), most = llvm::any_of(group.members, llvm::IsaPred<ir::ConvOp>) ? mostOfWindow : longest;
+  bool ofWeights = llvm::any_of(group.members, llvm::IsaPred<ir::ConvOp>);
+  int64_t sum = length.constant().value_or(INT64_MAX), most = ofWeights ? mostOfWindow : longest;
+  if (extendsRows && !sumsWithinRows(group) && !ofWeights)
+    return false; // a row program makes it once for each row; a convolution's columns are lanes, which it has not
   return !reduced.empty() && sum > few && elements.constant().value_or(few + 1) > (sum > most ? 1 : few);
 }
 
@@ -257,7 +260,7 @@ std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indi
       return why;
   if (added && llvm::any_of(trial.members, makesImage))
     return "a convolution stores no result twice";
-  if (added && (!extendsRows || sumsWithinRows(trial)) && repeatsSum(trial, trial.domain.axes.size() - added))
+  if (added && repeatsSum(trial, trial.domain.axes.size() - added))
     return "each of its elements would make the sum again";
   // Packed panels want one column axis.
   if (trial.kind == GroupKind::Contraction && columnAxes(trial) != columnsBefore)
@@ -302,19 +305,19 @@ bool Grouper::leavesFewRows(const Group &group, const std::set<std::string> &red
 }
 
 /// Elements that are made of several places, or of places apart, cost more at each pass over a row than their way through memory.
-static bool takesWindows(const Trees &trees, Operation *member) {
+bool Grouper::takesWindows(Operation *member) const {
   constexpr unsigned several = 3;
   if (!isa<ir::ElementwiseInterface, ir::ConcatOp>(member))
     return false;
   Trees::Taps taps = trees.tapsOf(member);
-  return (taps.count >= several && !isa<ir::ConcatOp>(member)) || (taps.stepped && taps.count > 1);
+  return (taps.count >= several && !isa<ir::ConcatOp>(member)) || (taps.stepped && taps.count > 1) || (extendsRows && taps.repeated) || trees.takesEach(member);
 }
 
 std::string Grouper::joinReduce(Group &trial, ir::ReduceOp op, const Dims &indices, unsigned added) {
   if (added)
     if (std::string why = checkExtension(trial, trial.domain.axes.size() - added); !why.empty())
       return why;
-  if (llvm::any_of(trial.members, [&](Operation *m) { return takesWindows(trees, m); }))
+  if (llvm::any_of(trial.members, [&](Operation *m) { return takesWindows(m); }))
     return "its elements are made of windows, at each pass again";
   if (added && repeatsRow(trial))
     return "its domain is larger and much of each row would be repeated";

@@ -94,6 +94,7 @@ private:
   bool repeatsRow(const Group &group) const;
   /// Whether along the axes behind the first `oldAxes` a long sum would be made again many times.
   bool repeatsSum(const Group &group, unsigned oldAxes) const;
+  bool takesWindows(mlir::Operation *member) const;
   bool sumsWithinRows(const Group &group) const;
   /// Indices of `value` over the group's axes, from a leaf whose indices are known; the trial that found them is assigned.
   std::optional<Dims> derive(Group &trial, mlir::Value value, unsigned &added);

@@ -44,18 +44,20 @@ bool fuse::tearsDepthwise(const Trees &trees, ArrayRef<Operation *> members, Ope
   });
 }
 
-void fuse::copyTornImages(Block &body) {
+void fuse::copyTornImages(Block &body, bool inTiles) {
   llvm::DenseMap<Value, Value> copies;
   for (ir::ConvOp conv : llvm::make_early_inc_range(body.getOps<ir::ConvOp>())) {
     OpOperand *image = &conv->getOpOperand(0);
     while (auto pad = image->get().getDefiningOp<ir::PadOp>())
       image = &pad->getOpOperand(0);
     Value x = image->get(), base = x;
-    bool torn = false;
+    bool torn = false, turned = false;
     size_t rank = conv.getStrides().size() + 2;
-    for (; isView(base.getDefiningOp()); base = base.getDefiningOp()->getOperand(0))
+    for (; isView(base.getDefiningOp()); base = base.getDefiningOp()->getOperand(0)) {
       torn |= tearsLines(base.getDefiningOp(), rank);
-    if (!torn || !hasPlaces(ir::dimsOf(conv.getW())) || base.getDefiningOp<ir::ConstantOp>())
+      turned |= inTiles && turnsPlanes(base.getDefiningOp());
+    }
+    if (!torn || !(turned || hasPlaces(ir::dimsOf(conv.getW()))) || base.getDefiningOp<ir::ConstantOp>())
       continue;
     OpBuilder b(image->getOwner());
     auto [copy, isNew] = copies.try_emplace(x);

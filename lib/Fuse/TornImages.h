@@ -19,8 +19,9 @@ bool hasPlaces(llvm::ArrayRef<shape::Expr> dims);
 bool tearsLines(mlir::Operation *view, size_t rank);
 /// Whether a copy brings results of one of a kernel's members, a depthwise convolution whose lanes are places, into an order in which these are scattered.
 bool tearsDepthwise(const Trees &trees, llvm::ArrayRef<mlir::Operation *> members, mlir::Operation *copy);
-/// Puts copies (TurnedRows.h) in front of convolutions of several places, behind views that tear the lines of what they read.
-void copyTornImages(mlir::Block &body);
+/// Puts copies (TurnedRows.h) in front of convolutions of several places, behind views that tear the lines of what they read, and in front of those of a single
+/// one behind planes that are turned, where tiles read lines as they lie (`inTiles`).
+void copyTornImages(mlir::Block &body, bool inTiles);
 
 } // namespace lathe::fuse
 

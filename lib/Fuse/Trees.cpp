@@ -52,11 +52,11 @@ bool Trees::isExternal(Value v) {
 
 namespace {
 
-/// The ops that use a value, looking through views; `expanded` when one of the views repeats elements.
+/// The ops that use a value, looking through views; `expanded` when one of the views repeats elements, `turned` when one has another last dimension.
 struct Uses {
   llvm::SmallSetVector<Operation *, 4> ops;
   unsigned count = 0;
-  bool expanded = false;
+  bool expanded = false, turned = false;
 };
 
 void collectUses(Value v, Uses &uses) {
@@ -64,6 +64,7 @@ void collectUses(Value v, Uses &uses) {
     Operation *op = use.getOwner();
     if (isView(op)) {
       uses.expanded |= isa<ir::BroadcastOp>(op);
+      uses.turned |= movesLast(op);
       collectUses(op->getResult(0), uses);
       continue;
     }
@@ -303,12 +304,24 @@ Trees::Taps Trees::tapsOf(Operation *root) const {
   for (size_t i = 0; i < tree.size(); ++i) {
     taps.count += isa<ir::SliceOp>(tree[i]);
     taps.stepped |= std::abs(lastStep(tree[i])) > 1;
+    taps.repeated |= repeatsElements(tree[i]) != 0;
     if (tree[i] == root || isView(tree[i]) || isa<ir::ElementwiseInterface, ir::PadOp>(tree[i]))
       for (Value v : tree[i]->getOperands())
         if (Operation *below = v.getDefiningOp(); below && !isExternal(v) && !isRoot(below))
           tree.insert(below);
   }
   return taps;
+}
+
+bool Trees::takesEach(Operation *op) const {
+  if (!gathersLanes)
+    return false;
+  if (auto gather = dyn_cast<ir::GatherOp>(op))
+    return int64_t(gather.getAxis()) == ir::typeOf(gather.getX()).getRank() - 1 && ir::typeOf(gather.getIndices()).getRank() == 1;
+  return isa<ir::ElementwiseInterface>(op) && llvm::any_of(op->getOperands(), [&](Value v) {
+    Operation *below = v.getDefiningOp();
+    return below && !isExternal(v) && !isRoot(below) && !isView(below) && takesEach(below);
+  });
 }
 
 bool Trees::mustBeRoot(Operation *op) {
@@ -375,6 +388,8 @@ bool Trees::mustBeRoot(Operation *op) {
   // Repeating elements repeats the work below. An index along one axis is asked for at every place of the others.
   auto gather = dyn_cast<ir::GatherOp>(uses.ops[0]);
   bool isIndex = gather && sourceOf(gather.getIndices()) == op && ir::dimsOf(gather.getX()).size() > 1;
+  if ((uses.expanded || uses.turned || isa<ir::ReduceOp>(uses.ops[0])) && takesEach(op))
+    return true;
   if (!uses.expanded && !isIndex)
     return false;
   std::function<bool(Value)> heavyBelow = [&](Value v) {
@@ -425,7 +440,7 @@ void Trees::weigh(Operation *op) {
   weights[op] = weight;
 }
 
-Trees::Trees(Block &body, bool packsImages) : packsImages(packsImages) {
+Trees::Trees(Block &body, bool packsImages, bool gathersLanes) : packsImages(packsImages), gathersLanes(gathersLanes) {
   for (Operation &op : body) {
     if (isPointwise(&op) || hasOwnLoop(&op) || isHeavyRoot(&op))
       if (mustBeRoot(&op))

@@ -19,8 +19,9 @@ constexpr unsigned largestTree = 400, largestKernel = 1200;
 
 class Trees {
 public:
-  /// `packsImages`: what scales the channels that a convolution reads is computed there.
-  Trees(mlir::Block &body, bool packsImages);
+  /// `packsImages`: what scales the channels that a convolution reads is computed there. `gathersLanes`: elements that are taken one by one cost more than a trip
+  /// through memory.
+  Trees(mlir::Block &body, bool packsImages, bool gathersLanes);
 
   /// Is the value kept in memory or computed in its own right (against: computed at its use)?
   bool isRoot(mlir::Operation *op) const { return roots.contains(op); }
@@ -45,12 +46,15 @@ public:
   std::vector<Leaf> leaves(mlir::Value value) const;
   /// The leaves of a root's operands.
   std::vector<Leaf> leavesOf(mlir::Operation *root) const;
-  /// Slices that an element of a root is made of: places of a window. `stepped`: some go along the last dimension in steps.
+  /// Slices that an element of a root is made of: places of a window. `stepped`: some go along the last dimension in steps; `repeated`: some elements lie
+  /// side by side several times.
   struct Taps {
     unsigned count = 0;
-    bool stepped = false;
+    bool stepped = false, repeated = false;
   };
   Taps tapsOf(mlir::Operation *root) const;
+  /// Whether elements along the last dimension are taken by a list, or computed from such, where lanes gather.
+  bool takesEach(mlir::Operation *op) const;
   /// The op itself and what it computes inside its tree.
   std::vector<mlir::Operation *> opsOf(mlir::Operation *root) const;
 
@@ -62,7 +66,7 @@ private:
   /// Weighs the op with its tree; makes roots of the heaviest below where that is too much.
   void weigh(mlir::Operation *op);
 
-  bool packsImages;
+  bool packsImages, gathersLanes;
   llvm::DenseSet<mlir::Operation *> roots;
   llvm::DenseMap<mlir::Operation *, unsigned> weights;
   llvm::DenseMap<mlir::Operation *, int64_t> repeats;

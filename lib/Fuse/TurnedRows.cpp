@@ -22,6 +22,11 @@ bool fuse::turnsRows(Operation *view) {
   return from != last && dims[from].constant().value_or(few) >= few && inner.constant().value_or(few) >= few;
 }
 
+bool fuse::movesLast(Operation *view) {
+  auto t = dyn_cast_or_null<ir::TransposeOp>(view);
+  return t && !t.getPerm().empty() && t.getPerm().back() + 1 != int64_t(t.getPerm().size());
+}
+
 bool fuse::weavesOddly(Operation *view) {
   constexpr int64_t mostPlaces = 8;
   auto t = dyn_cast_or_null<ir::TransposeOp>(view);
@@ -34,6 +39,11 @@ bool fuse::weavesOddly(Operation *view) {
     return false;
   int64_t places = dims.back().constant().value_or(0);
   return places > 2 && places < mostPlaces && !llvm::isPowerOf2_64(places);
+}
+
+bool fuse::turnsPlanes(Operation *view) {
+  auto t = dyn_cast<ir::TransposeOp>(view);
+  return t && t.getPerm().size() >= 4 && t.getPerm()[0] == 0 && t.getPerm()[1] == 1 && turnsRows(view);
 }
 
 bool fuse::isCopy(Operation *op) {
@@ -77,32 +87,56 @@ static bool keepsOrder(ir::TransposeOp turned) {
   return reduces && keeps;
 }
 
+int64_t fuse::repeatsElements(Operation *view) {
+  constexpr int64_t fewest = 2, most = 8; // of more, a vector has a single one
+  auto broadcast = dyn_cast_or_null<ir::BroadcastOp>(view);
+  if (!broadcast || ir::dimsOf(broadcast.getX()).empty() || !ir::dimsOf(broadcast.getX()).back().isOne())
+    return 0;
+  int64_t times = ir::dimsOf(broadcast.getResult()).back().constant().value_or(0);
+  return times >= fewest && times <= most ? times : 0;
+}
+
 /// Whether elements of the transposed value's rows are stored a few times side by side (an image with channels last, enlarged with channels first): lanes would
 /// read the same elements, which lie apart, that many times.
-static bool repeatsElements(ir::TransposeOp turned) {
-  constexpr int64_t fewest = 2, most = 8; // of more, a vector has a single one
+static bool isStoredTwice(ir::TransposeOp turned) {
   Operation *user = turned;
   do {
     if (!user->hasOneUse())
       return false;
     user = *user->user_begin();
   } while (isa<ir::ReshapeOp>(user));
-  auto broadcast = dyn_cast<ir::BroadcastOp>(user);
-  if (!broadcast || !ir::dimsOf(broadcast.getX()).back().isOne())
-    return false;
-  int64_t times = ir::dimsOf(broadcast.getResult()).back().constant().value_or(0);
-  return times >= fewest && times <= most;
+  return repeatsElements(user) != 0;
 }
 
-void fuse::copyTurnedRows(Block &body) {
-  for (ir::TransposeOp turned : llvm::make_early_inc_range(body.getOps<ir::TransposeOp>())) {
-    if (!turnsRows(turned) || !(keepsOrder(turned) || repeatsElements(turned)))
-      continue;
-    OpBuilder b(turned->getContext());
-    b.setInsertionPointAfter(turned);
-    auto copy = b.create<ir::CastOp>(turned.getLoc(), turned.getType(), turned.getResult());
-    turned.getResult().replaceAllUsesExcept(copy, copy);
-  }
+/// Whether rows are repeated element by element (an image enlarged to the nearest), and go through more than one pass: each would gather lanes anew.
+static bool isReadTwice(ir::ReshapeOp row) {
+  auto repeated = row.getX().getDefiningOp<ir::BroadcastOp>();
+  int64_t times = repeated && !row->hasOneUse() ? repeatsElements(repeated) : 0;
+  int64_t last = ir::typeOf(row.getResult()).getRank() - 1;
+  if (!times || last < 0 || ir::dimsOf(row.getResult())[last] == Expr(times))
+    return false;
+  return llvm::any_of(row->getUsers(), [&](Operation *user) {
+    auto reduce = dyn_cast<ir::ReduceOp>(user);
+    return reduce && llvm::is_contained(reduce.getAxes(), last);
+  });
+}
+
+/// Puts a copy behind the view.
+static void copyBehind(Operation *view) {
+  OpBuilder b(view->getContext());
+  b.setInsertionPointAfter(view);
+  auto copy = b.create<ir::CastOp>(view->getLoc(), view->getResult(0).getType(), view->getResult(0));
+  view->getResult(0).replaceAllUsesExcept(copy, copy);
+}
+
+void fuse::copyTurnedRows(Block &body, bool inPasses) {
+  for (ir::TransposeOp turned : llvm::make_early_inc_range(body.getOps<ir::TransposeOp>()))
+    if (turnsRows(turned) && (keepsOrder(turned) || isStoredTwice(turned)))
+      copyBehind(turned);
+  if (inPasses)
+    for (ir::ReshapeOp row : llvm::make_early_inc_range(body.getOps<ir::ReshapeOp>()))
+      if (isReadTwice(row))
+        copyBehind(row);
 }
 
 //===----------------------------------------------------------------------===//
@@ -116,7 +150,9 @@ static bool isOfRows(const Domain &domain, const Dims &indices) {
 }
 
 bool Grouper::staysInOrder(const Group &group, Operation *view, const Domain &domain, const Dims &indices) const {
-  if (isa<ir::ConvOp>(group.members.front()) && weavesOddly(view))
+  if (isa<ir::ConvOp>(group.members.front()) && (weavesOddly(view) || (extendsRows && turnsPlanes(view))))
+    return true;
+  if (movesLast(view) && llvm::any_of(group.members, [&](Operation *m) { return trees.takesEach(m); }))
     return true;
   if (!turnsRows(view))
     return false;

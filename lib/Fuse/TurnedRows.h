@@ -14,6 +14,10 @@ namespace lathe::fuse {
 
 /// Whether another dimension than the last becomes the last one, and both have elements enough to lie apart.
 bool turnsRows(mlir::Operation *view);
+/// Whether another dimension than the last becomes the last one, however few elements they have.
+bool movesLast(mlir::Operation *view);
+/// Whether places of an image [batch, channels, rows, columns] are turned in their planes: the lanes of a convolution's tile are channels, or places of a row.
+bool turnsPlanes(mlir::Operation *view);
 /// Whether a few neighbours in the result, of a number that is no power of two, come from as many places: the remainders of a transposed convolution. A
 /// product's tiles weave powers of two; a pass of its own takes the others from whole vectors.
 bool weavesOddly(mlir::Operation *view);
@@ -21,9 +25,12 @@ bool weavesOddly(mlir::Operation *view);
 bool turnsBack(ir::TransposeOp back, ir::TransposeOp turned);
 /// A cast to the same type: elements that are brought into order.
 bool isCopy(mlir::Operation *op);
+/// How often a broadcast repeats each element, side by side; 0 where that is once, or as often as there are lanes.
+int64_t repeatsElements(mlir::Operation *view);
 /// Puts such copies behind transposes of which rows are reduced, where elements that are computed from the rows stay in that order, and behind those of
-/// which each element is stored a few times side by side.
-void copyTurnedRows(mlir::Block &body);
+/// which each element is stored a few times side by side; where rows go through several passes (`inPasses`: they are not kept in registers), behind rows of
+/// repeated elements, too.
+void copyTurnedRows(mlir::Block &body, bool inPasses);
 
 } // namespace lathe::fuse
 

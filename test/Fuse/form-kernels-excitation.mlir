@@ -23,7 +23,8 @@ func.func @main(%x: tensor<2x16x8x8xf32>, %v: tensor<16x16x1x1xf32>, %w: tensor<
 // CHECK: kernel.reduce add
 
 // COPIED-LABEL: func.func @main(
-// COPIED: kernel.generic reduction @mul {{.*}} outs(tensor<2x16x8x8xf32>)
-// COPIED: kernel.generic reduction @conv
+// COPIED: kernel.generic reduction @conv axes(i0 = "2", i1 = "16", i2 = "16")
+// COPIED: kernel.generic loop @mul {{.*}} outs(tensor<2x16x8x8xf32>)
+// COPIED: kernel.generic reduction @conv_1
 // COPIED: kernel.load {{.*}}["1024*i0 + 8*i2 + i3 + 64*i4"]
 // COPIED-NEXT: kernel.load {{.*}}["16*i1 + i4"]

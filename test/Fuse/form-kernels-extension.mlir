@@ -58,6 +58,18 @@ func.func @repeated_image(%x: tensor<1x16x8x8xf32>, %w: tensor<16x16x3x3xf32>, %
   return %3 : tensor<1x16x8x8x2xf32>
 }
 
+// Neither does a convolution with a single place, whose lanes are its columns: what scales an image by it is another kernel also where rows are extended.
+// CHECK-LABEL: func.func @gate
+// CHECK: kernel.generic reduction @{{.*}} outs(tensor<2x16x1x1xf32>)
+// CHECK: kernel.generic loop @{{.*}} outs(tensor<2x16x8x8xf32>)
+// CHECK-SAME: each of its elements would make the sum again
+func.func @gate(%x: tensor<2x16x8x8xf32>, %m: tensor<2x16x1x1xf32>, %w: tensor<16x16x1x1xf32>) -> tensor<2x16x8x8xf32> {
+  %0 = lathe.conv %m, %w strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<2x16x1x1xf32>, tensor<16x16x1x1xf32> -> tensor<2x16x1x1xf32>
+  %1 = lathe.broadcast %0 : tensor<2x16x1x1xf32> -> tensor<2x16x8x8xf32>
+  %2 = lathe.mul %x, %1 : tensor<2x16x8x8xf32>
+  return %2 : tensor<2x16x8x8xf32>
+}
+
 // The sum of everything and those of its rows are two kernels: in one, all rows would wait for one another.
 // CHECK-LABEL: func.func @whole_and_rows
 // CHECK: kernel.generic reduction @{{.*}} outs(tensor<f32>)

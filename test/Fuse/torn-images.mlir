@@ -1,5 +1,6 @@
 // Images whose lines are not lines in memory are brought into order in front of a convolution with a window.
 // RUN: lathe-opt %s --lathe-form-kernels | FileCheck %s
+// RUN: lathe-opt %s '--lathe-form-kernels=extends-rows=false' | FileCheck %s --check-prefix=THREADS
 
 module {
 // Enlarged to the nearest.
@@ -41,10 +42,14 @@ func.func @mixed(%x: tensor<1x8x4x4xf32>, %w: tensor<16x2x3x3xf32>) -> tensor<1x
   return %3 : tensor<1x16x8x8xf32>
 }
 
-// Channels that lay side by side are as good, and a single place reads each element once.
+// Channels that lay side by side are as good. A single place reads each element once, but tiles read lines: planes are turned first where these are what runs.
 // CHECK-LABEL: func.func @kept
+// CHECK: kernel.generic loop @cast{{.*}} outs(tensor<1x8x8x4xf32>)
 // CHECK-NOT: @cast
 // CHECK: return
+// THREADS-LABEL: func.func @kept
+// THREADS-NOT: @cast
+// THREADS: return
 func.func @kept(%x: tensor<1x4x4x8xf32>, %w: tensor<16x8x3x3xf32>, %y: tensor<1x8x4x8xf32>, %v: tensor<16x8x1x1xf32>) -> (tensor<1x16x4x4xf32>, tensor<1x16x8x4xf32>) {
   %0 = lathe.transpose %x [0, 3, 1, 2] : tensor<1x4x4x8xf32> -> tensor<1x8x4x4xf32>
   %1 = lathe.conv %0, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x8x4x4xf32>, tensor<16x8x3x3xf32> -> tensor<1x16x4x4xf32>
@@ -91,5 +96,17 @@ func.func @shuffled(%x: tensor<1x8x8x8xf32>, %w: tensor<16x8x3x3xf32>) -> tensor
   %2 = lathe.reshape %1 : tensor<1x4x2x8x8xf32> -> tensor<1x8x8x8xf32>
   %3 = lathe.conv %2, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x8x8x8xf32>, tensor<16x8x3x3xf32> -> tensor<1x16x8x8xf32>
   return %3 : tensor<1x16x8x8xf32>
+}
+
+// Results are stored in lines before planes are turned.
+// CHECK-LABEL: func.func @turned_behind
+// CHECK: kernel.generic reduction @conv{{.*}} outs(tensor<1x16x8x6xf32>)
+// CHECK: kernel.generic loop @cast{{.*}} outs(tensor<1x16x6x8xf32>)
+// THREADS-LABEL: func.func @turned_behind
+// THREADS-NEXT: kernel.generic reduction @{{.*}} outs(tensor<1x16x6x8xf32>)
+func.func @turned_behind(%x: tensor<1x8x8x6xf32>, %v: tensor<16x8x1x1xf32>) -> tensor<1x16x6x8xf32> {
+  %0 = lathe.conv %x, %v strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x8x8x6xf32>, tensor<16x8x1x1xf32> -> tensor<1x16x8x6xf32>
+  %1 = lathe.transpose %0 [0, 1, 3, 2] : tensor<1x16x8x6xf32> -> tensor<1x16x6x8xf32>
+  return %1 : tensor<1x16x6x8xf32>
 }
 }

@@ -1,4 +1,5 @@
 // RUN: lathe-opt %s --lathe-form-kernels --lathe-verify-accesses | FileCheck %s
+// RUN: lathe-opt %s '--lathe-form-kernels=extends-rows=false' | FileCheck %s --check-prefix=KEPT
 
 // Rows behind a transpose are summed, and their elements computed from the sums stay in its order: they are brought into order first.
 // CHECK-LABEL: func.func @in_front
@@ -156,4 +157,66 @@ func.func @spread(%x: tensor<2x40x30xf32>) -> tensor<2x30x40x64xf32> {
   %1 = lathe.reshape %0 : tensor<2x30x40xf32> -> tensor<2x30x40x1xf32>
   %2 = lathe.broadcast %1 : tensor<2x30x40x1xf32> -> tensor<2x30x40x64xf32>
   return %2 : tensor<2x30x40x64xf32>
+}
+
+// Rows whose elements are repeated, as those of an image enlarged to the nearest are, and that go through several passes are stored first, unless they stay in
+// registers; what sums them once reads them as they are.
+// CHECK-LABEL: func.func @repeated
+// CHECK: %[[X:.*]] = kernel.generic loop @{{.*}} outs(tensor<3x80xf32>)
+// CHECK: kernel.generic reduction @{{.*}} ins(%[[X]] : tensor<3x80xf32>) outs(tensor<3x80xf32>)
+// CHECK: return
+// CHECK-LABEL: func.func @summed
+// CHECK: kernel.generic reduction @{{.*}} ins(%{{.*}} : tensor<3x40xf32>) outs(tensor<3xf32>)
+// CHECK-NOT: kernel.generic
+// CHECK: return
+// KEPT-LABEL: func.func @repeated
+// KEPT: kernel.generic reduction @{{.*}} ins(%{{.*}} : tensor<3x40xf32>) outs(tensor<3x80xf32>)
+// KEPT-NOT: kernel.generic
+// KEPT: return
+func.func @repeated(%x: tensor<3x40xf32>) -> tensor<3x80xf32> {
+  %0 = lathe.reshape %x : tensor<3x40xf32> -> tensor<3x40x1xf32>
+  %1 = lathe.broadcast %0 : tensor<3x40x1xf32> -> tensor<3x40x2xf32>
+  %2 = lathe.reshape %1 : tensor<3x40x2xf32> -> tensor<3x80xf32>
+  %3 = lathe.reduce max %2 axes [1] : tensor<3x80xf32> -> tensor<3xf32>
+  %4 = lathe.reshape %3 : tensor<3xf32> -> tensor<3x1xf32>
+  %5 = lathe.broadcast %4 : tensor<3x1xf32> -> tensor<3x80xf32>
+  %6 = lathe.sub %2, %5 : tensor<3x80xf32>
+  return %6 : tensor<3x80xf32>
+}
+func.func @summed(%x: tensor<3x40xf32>) -> tensor<3xf32> {
+  %0 = lathe.reshape %x : tensor<3x40xf32> -> tensor<3x40x1xf32>
+  %1 = lathe.broadcast %0 : tensor<3x40x1xf32> -> tensor<3x40x2xf32>
+  %2 = lathe.reshape %1 : tensor<3x40x2xf32> -> tensor<3x80xf32>
+  %3 = lathe.reduce sum %2 axes [1] : tensor<3x80xf32> -> tensor<3xf32>
+  return %3 : tensor<3xf32>
+}
+
+// What takes elements one by one along the lanes, as the columns of a resized image are taken, is stored before it is repeated, brought into another order, or
+// summed, unless threads take them.
+// CHECK-LABEL: func.func @taken
+// CHECK: %[[X:.*]] = kernel.generic loop @{{.*}} outs(tensor<3x60xf32>)
+// CHECK: kernel.generic loop @{{.*}} ins(%[[X]] : tensor<3x60xf32>) outs(tensor<3x120xf32>)
+// CHECK: kernel.generic loop @{{.*}} ins(%[[X]] : tensor<3x60xf32>) outs(tensor<60x3xf32>)
+// CHECK: return
+// CHECK-LABEL: func.func @taken_and_summed
+// CHECK: %[[X:.*]] = kernel.generic loop @{{.*}} outs(tensor<3x60xf32>)
+// CHECK: kernel.generic reduction @{{.*}} ins(%[[X]] : tensor<3x60xf32>)
+// KEPT-LABEL: func.func @taken_and_summed
+// KEPT: kernel.generic reduction @{{.*}} outs(tensor<3xf32>)
+// KEPT-NOT: kernel.generic
+// KEPT: return
+func.func @taken(%x: tensor<3x40xf32>, %i: tensor<60xi64>) -> (tensor<3x120xf32>, tensor<60x3xf32>) {
+  %0 = lathe.gather %x, %i axis 1 : tensor<3x40xf32>, tensor<60xi64> -> tensor<3x60xf32>
+  %1 = lathe.mul %0, %0 : tensor<3x60xf32>
+  %2 = lathe.reshape %1 : tensor<3x60xf32> -> tensor<3x60x1xf32>
+  %3 = lathe.broadcast %2 : tensor<3x60x1xf32> -> tensor<3x60x2xf32>
+  %4 = lathe.reshape %3 : tensor<3x60x2xf32> -> tensor<3x120xf32>
+  %5 = lathe.transpose %1 [1, 0] : tensor<3x60xf32> -> tensor<60x3xf32>
+  return %4, %5 : tensor<3x120xf32>, tensor<60x3xf32>
+}
+func.func @taken_and_summed(%x: tensor<3x40xf32>, %i: tensor<60xi64>) -> tensor<3xf32> {
+  %0 = lathe.gather %x, %i axis 1 : tensor<3x40xf32>, tensor<60xi64> -> tensor<3x60xf32>
+  %1 = lathe.neg %0 : tensor<3x60xf32>
+  %2 = lathe.reduce sum %1 axes [1] : tensor<3x60xf32> -> tensor<3xf32>
+  return %2 : tensor<3xf32>
 }
