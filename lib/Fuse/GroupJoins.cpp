@@ -232,10 +232,8 @@ bool Grouper::repeatsSum(const Group &group, unsigned oldAxes) const {
   ArrayRef<Axis> axes = group.domain.axes;
   Expr length = extentOf(axes.take_front(oldAxes), [&](const Axis &axis) { return reduced.count(axis.name) > 0; });
   Expr elements = extentOf(axes.drop_front(oldAxes), [](const Axis &) { return true; });
-  bool ofWeights = llvm::any_of(group.members, llvm::IsaPred<ir::ConvOp>);
-  int64_t sum = length.constant().value_or(INT64_MAX), most = ofWeights ? mostOfWindow : longest;
-  if (extendsRows && !sumsWithinRows(group) && !ofWeights)
-    return false; // a row program makes it once for each row; a convolution's columns are lanes, which it has not
+  bool isWindow = llvm::any_of(group.members, llvm::IsaPred<ir::ConvOp>), once = extendsRows && !sumsWithinRows(group) && !isWindow;
+  int64_t sum = length.constant().value_or(INT64_MAX), most = once ? INT64_MAX : isWindow ? mostOfWindow : longest;
   return !reduced.empty() && sum > few && elements.constant().value_or(few + 1) > (sum > most ? 1 : few);
 }
 

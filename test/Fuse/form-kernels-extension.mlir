@@ -3,12 +3,12 @@
 
 module {
 
-// A row program makes the sum once and goes along the 196 elements that need it. Where each element is a thread's, which would make
-// the sum of 64 again, they have a kernel of their own.
+// A row program would make the sum of 64 one after the other, for its lanes are the 196 elements that need it; where each element is a thread's, each would make
+// it again: they have a kernel of their own.
 // CHECK-LABEL: func.func @many
-// CHECK: kernel.generic reduction @{{.*}} axes({{.*}}) {{.*}} outs(tensor<8x196xf32>)
-// CHECK-NOT: kernel.generic
-// CHECK: return
+// CHECK: %[[sum:[0-9]+]] = kernel.generic reduction @{{.*}} outs(tensor<8xf32>)
+// CHECK: kernel.generic loop @{{.*}} ins(%[[sum]], {{.*}} outs(tensor<8x196xf32>)
+// CHECK-SAME: each of its elements would make the sum again
 // APART-LABEL: func.func @many
 // APART: %[[sum:[0-9]+]] = kernel.generic reduction @{{.*}} outs(tensor<8xf32>)
 // APART: kernel.generic loop @{{.*}} ins(%[[sum]], {{.*}} outs(tensor<8x196xf32>)
@@ -34,7 +34,9 @@ func.func @few_elements(%x: tensor<8x64xf32>, %y: tensor<8x4xf32>) -> tensor<8x4
   return %3 : tensor<8x4xf32>
 }
 
-// A long sum does not, and neither does a convolution over many channels: as a product of tiles it has places for its own results alone.
+// A long sum does not where threads make it, and neither does a convolution over many channels: as a product of tiles it has places for its own results alone.
+// CHECK-LABEL: func.func @long_sum
+// CHECK: kernel.generic reduction @{{.*}} outs(tensor<8x4xf32>)
 // APART-LABEL: func.func @long_sum
 // APART: kernel.generic reduction @{{.*}} outs(tensor<8xf32>)
 // APART: kernel.generic loop @{{.*}} outs(tensor<8x4xf32>)
@@ -58,7 +60,7 @@ func.func @repeated_image(%x: tensor<1x16x8x8xf32>, %w: tensor<16x16x3x3xf32>, %
   return %3 : tensor<1x16x8x8x2xf32>
 }
 
-// Neither does a convolution with a single place, whose lanes are its columns: what scales an image by it is another kernel also where rows are extended.
+// Neither does a convolution with a single place, whose lanes are its columns: what scales an image by it is another kernel.
 // CHECK-LABEL: func.func @gate
 // CHECK: kernel.generic reduction @{{.*}} outs(tensor<2x16x1x1xf32>)
 // CHECK: kernel.generic loop @{{.*}} outs(tensor<2x16x8x8xf32>)

@@ -100,7 +100,10 @@ SortEmitter::SortEmitter(KernelFunction &f, kernel::SortOp op)
   int64_t longest = few == 1 ? v.lanes - 1 : f.isa.vectorBytes == 64 ? gatheredRow : gatheredInHalves;
   if (lane || rowAxes.empty() || !few || *few < 1 || *few > mostKept() || info.extents[axis].constant().value_or(0) > longest)
     return;
-  lane = rowAxes.pop_back_val();
+  auto rowsAlong = [&](unsigned a) { return std::min<int64_t>(info.extents[a].constant().value_or(INT64_MAX), v.lanes); };
+  auto most = std::max_element(rowAxes.rbegin(), rowAxes.rend(), [&](unsigned a, unsigned b) { return rowsAlong(a) < rowsAlong(b); });
+  lane = *most; // the innermost that fills a vector
+  rowAxes.erase(std::prev(most.base()));
   longestGathered = longest;
 }
 
