@@ -49,7 +49,7 @@ def FormKernels : Pass<"lathe-form-kernels", "::mlir::ModuleOp"> {
   let options = [Option<"packsImages", "packs-images", "bool", "true",
                         "Compute what scales the channels that a convolution reads in its kernel">,
                  Option<"extendsRows", "extends-rows", "bool", "true",
-                        "Compute what many elements need of one long sum in the kernel of the sum">,
+                        "Compute what a few elements need of one long sum in the kernel of the sum">,
                  Option<"storesBothWays", "stores-both-ways", "bool", "true",
                         "Store what is kept in two orders in one kernel">];
   let dependentDialects = ["::lathe::kernel::KernelDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];

@@ -74,7 +74,8 @@ struct Preferences {
   /// Convolutions put the image that they read into the order of their product: what scales its channels is computed there, for
   /// less than a trip through memory. Otherwise images are read by copies of whole tiles.
   bool packsImages = true;
-  /// A row program makes a sum once and then goes along what needs it. Otherwise each element is a thread's, which makes the sum again.
+  /// A row program makes a sum once and then goes along the few elements that need it, and over a row several times, each time from memory. Otherwise each element
+  /// is a thread's, which makes the sum again, and rows stay in registers.
   bool extendsRows = true;
   /// What is kept in two orders, its own and a transpose's, is stored in both by one kernel. Otherwise the second is made of the first.
   bool storesBothWays = true;
