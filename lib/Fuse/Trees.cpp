@@ -304,7 +304,7 @@ Trees::Taps Trees::tapsOf(Operation *root) const {
   for (size_t i = 0; i < tree.size(); ++i) {
     taps.count += isa<ir::SliceOp>(tree[i]);
     taps.stepped |= std::abs(lastStep(tree[i])) > 1;
-    taps.repeated |= repeatsElements(tree[i]) != 0;
+    taps.repeated |= repeatsInRows(tree[i]);
     if (tree[i] == root || isView(tree[i]) || isa<ir::ElementwiseInterface, ir::PadOp>(tree[i]))
       for (Value v : tree[i]->getOperands())
         if (Operation *below = v.getDefiningOp(); below && !isExternal(v) && !isRoot(below))

@@ -108,14 +108,17 @@ static bool isStoredTwice(ir::TransposeOp turned) {
   return repeatsElements(user) != 0;
 }
 
+bool fuse::repeatsInRows(Operation *view) {
+  auto row = dyn_cast<ir::ReshapeOp>(view);
+  int64_t times = row ? repeatsElements(row.getX().getDefiningOp()) : 0;
+  ir::Dims dims = times ? ir::dimsOf(row.getResult()) : ir::Dims();
+  return !dims.empty() && dims.back() != Expr(times);
+}
+
 /// Whether rows are repeated element by element (an image enlarged to the nearest), and go through more than one pass: each would gather lanes anew.
 static bool isReadTwice(ir::ReshapeOp row) {
-  auto repeated = row.getX().getDefiningOp<ir::BroadcastOp>();
-  int64_t times = repeated && !row->hasOneUse() ? repeatsElements(repeated) : 0;
   int64_t last = ir::typeOf(row.getResult()).getRank() - 1;
-  if (!times || last < 0 || ir::dimsOf(row.getResult())[last] == Expr(times))
-    return false;
-  return llvm::any_of(row->getUsers(), [&](Operation *user) {
+  return !row->hasOneUse() && repeatsInRows(row) && llvm::any_of(row->getUsers(), [&](Operation *user) {
     auto reduce = dyn_cast<ir::ReduceOp>(user);
     return reduce && llvm::is_contained(reduce.getAxes(), last);
   });

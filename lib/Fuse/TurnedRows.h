@@ -27,6 +27,8 @@ bool turnsBack(ir::TransposeOp back, ir::TransposeOp turned);
 bool isCopy(mlir::Operation *op);
 /// How often a broadcast repeats each element, side by side; 0 where that is once, or as often as there are lanes.
 int64_t repeatsElements(mlir::Operation *view);
+/// Whether such repeated elements become neighbours in rows of more.
+bool repeatsInRows(mlir::Operation *view);
 /// Puts such copies behind transposes of which rows are reduced, where elements that are computed from the rows stay in that order, and behind those of
 /// which each element is stored a few times side by side; where rows go through several passes (`inPasses`: they are not kept in registers), behind rows of
 /// repeated elements, too.

@@ -55,10 +55,11 @@ Value BodyEmitter::emitNear(const Access &access, Value offsets, Value fill) {
   auto narrowed = [&](Value v, Type to) -> Value { return v.getType() == to ? v : c.b.create<arith::TruncIOp>(c.loc, to, v).getResult(); };
   auto compare = [&](arith::CmpIPredicate kind, Value x, Value y) -> Value { return c.b.create<arith::CmpIOp>(c.loc, kind, x, y); };
   Value at = narrowed(offsets, laneType(number)), begin = c.b.create<vector::ExtractOp>(c.loc, at, int64_t(0)), places, span, inside;
-  if (access.mask) { // the first lanes
+  if (access.mask) { // the first lanes, of which there may be none
     Value none = c.b.create<arith::ConstantOp>(c.loc, c.b.getZeroAttr(at.getType()));
     places = c.b.create<arith::SelectOp>(c.loc, access.mask, c.b.create<arith::SubIOp>(c.loc, at, splat(begin)), none);
     span = c.b.create<LLVM::vector_reduce_umax>(c.loc, number, places);
+    inside = c.b.create<vector::ExtractOp>(c.loc, access.mask, int64_t(0));
   } else {
     Value first = begin, last = c.b.create<vector::ExtractOp>(c.loc, at, int64_t(width) - 1);
     begin = c.b.create<arith::MinSIOp>(c.loc, first, last);
@@ -67,8 +68,7 @@ Value BodyEmitter::emitNear(const Access &access, Value offsets, Value fill) {
     inside = c.b.create<LLVM::vector_reduce_and>(c.loc, c.b.getI1Type(), compare(arith::CmpIPredicate::ule, places, splat(span)));
   }
   Value limit = c.b.create<arith::ConstantOp>(c.loc, c.b.getIntegerAttr(number, reach)), isNear = compare(arith::CmpIPredicate::ult, span, limit);
-  if (inside)
-    isNear = c.b.create<arith::AndIOp>(c.loc, isNear, inside);
+  isNear = c.b.create<arith::AndIOp>(c.loc, isNear, inside);
   auto picked = [&]() -> Value {
     Type element = getElementTypeOrSelf(access.type);
     Value pointer = c.b.create<LLVM::GEPOp>(c.loc, access.pointer.getType(), element, access.pointer, ValueRange{begin}, /*inbounds=*/true);

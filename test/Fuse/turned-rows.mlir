@@ -160,10 +160,14 @@ func.func @spread(%x: tensor<2x40x30xf32>) -> tensor<2x30x40x64xf32> {
 }
 
 // Rows whose elements are repeated, as those of an image enlarged to the nearest are, and that go through several passes are stored first, unless they stay in
-// registers; what sums them once reads them as they are.
+// registers; what sums them once reads them as they are, and a row's own number is no repeated element.
 // CHECK-LABEL: func.func @repeated
 // CHECK: %[[X:.*]] = kernel.generic loop @{{.*}} outs(tensor<3x80xf32>)
 // CHECK: kernel.generic reduction @{{.*}} ins(%[[X]] : tensor<3x80xf32>) outs(tensor<3x80xf32>)
+// CHECK: return
+// CHECK-LABEL: func.func @short_row
+// CHECK: kernel.generic reduction @{{.*}} outs(tensor<3x4xf32>)
+// CHECK-NOT: kernel.generic
 // CHECK: return
 // CHECK-LABEL: func.func @summed
 // CHECK: kernel.generic reduction @{{.*}} ins(%{{.*}} : tensor<3x40xf32>) outs(tensor<3xf32>)
@@ -182,6 +186,18 @@ func.func @repeated(%x: tensor<3x40xf32>) -> tensor<3x80xf32> {
   %5 = lathe.broadcast %4 : tensor<3x1xf32> -> tensor<3x80xf32>
   %6 = lathe.sub %2, %5 : tensor<3x80xf32>
   return %6 : tensor<3x80xf32>
+}
+func.func @short_row(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %0 = lathe.reduce max %x axes [1] : tensor<3x4xf32> -> tensor<3xf32>
+  %1 = lathe.reshape %0 : tensor<3xf32> -> tensor<3x1xf32>
+  %2 = lathe.broadcast %1 : tensor<3x1xf32> -> tensor<3x4xf32>
+  %3 = lathe.sub %x, %2 : tensor<3x4xf32>
+  %4 = lathe.exp %3 : tensor<3x4xf32>
+  %5 = lathe.reduce sum %4 axes [1] : tensor<3x4xf32> -> tensor<3xf32>
+  %6 = lathe.reshape %5 : tensor<3xf32> -> tensor<3x1xf32>
+  %7 = lathe.broadcast %6 : tensor<3x1xf32> -> tensor<3x4xf32>
+  %8 = lathe.div %4, %7 : tensor<3x4xf32>
+  return %8 : tensor<3x4xf32>
 }
 func.func @summed(%x: tensor<3x40xf32>) -> tensor<3xf32> {
   %0 = lathe.reshape %x : tensor<3x40xf32> -> tensor<3x40x1xf32>
