@@ -1,7 +1,7 @@
 //===- LaneLoads.cpp - Vectors whose offsets are no sum of axes ------------===//
 //
 // What LaneRuns.h tells of an offset says from the vector's first lane, or its first and last, where all its elements are: side by side, one for all,
-// each in some lanes in turn, or in turn in several places. Where they turn out to be anywhere else, lanes are gathered. Of places that a list gives (a
+// each in some lanes in turn, or in turn in several places. Where they turn out to be anywhere else, lanes are gathered. Of places that a list gives for all rows (a
 // resized row's) or divisions nothing is told, but most are near to one another: then a few elements side by side are read, and lanes pick theirs.
 //
 //===----------------------------------------------------------------------===//
@@ -30,17 +30,17 @@ Value BodyEmitter::emitLoadAt(kernel::LoadOp op, Type memory, Value fill, Value 
   return emitRun(op, run == LaneRun::Rising, memory, fill ? splat(fill) : fill, active ? splat(active) : active);
 }
 
-/// Places that follow from the lane axis alone, as those of rows that are resized or taken apart do; what data says of each element may be anywhere. Lanes
-/// that a predicate turns off have no places.
+/// Places that follow from the lane axis alone, as those of rows that are resized or taken apart do: the same ones in all rows. What data says of each element may be
+/// anywhere, and so may a list of which each place is asked for once. Lanes that a predicate turns off have no places.
 bool BodyEmitter::mayLieNear(kernel::LoadOp op) const {
   const BodyInfo &info = context->info;
   const Expr &e = info.exprOf(op);
-  if (width == 1 || op.getPredicate() || (op.getIndices().empty() && e.linearIn(info.axes[laneAxis])))
+  AxisSet own = AxisSet(1) << laneAxis;
+  if (width == 1 || op.getPredicate())
     return false;
-  return llvm::all_of(op.getIndices(), [&](Value index) {
-    AxisSet own = AxisSet(1) << laneAxis;
-    return (info.axesOf(index) & ~own) == 0 || !variesInLanes(index);
-  });
+  if (op.getIndices().empty())
+    return !e.linearIn(info.axes[laneAxis]);
+  return (info.domainOf(op) & ~own) && llvm::all_of(op.getIndices(), [&](Value index) { return !(info.axesOf(index) & ~own) || !variesInLanes(index); });
 }
 
 /// The first and the last lane have the least and the greatest place, in this order or the other, unless lanes are somewhere else. Places are words where

@@ -1,14 +1,18 @@
 // RUN: lathe-opt %s --lathe-form-kernels --lathe-channels-last --lathe-pack-filters --lathe-verify-accesses | FileCheck %s
+// RUN: lathe-opt %s '--lathe-form-kernels=extends-rows=false' --lathe-channels-last --lathe-pack-filters --lathe-verify-accesses | FileCheck %s --check-prefix=THREADS
 
 // Results whose channels lie side by side, since a transpose stands behind, are stored by vectors of columns, however many products go into each: the filter is
-// packed for them. So it is where lines and pixels are exchanged, of which no vectors are made at all. Pixels that lie together in the image and in the
-// results are put in the lanes, and the filter stays as it is.
+// packed for them. So it is where threads exchange lines and pixels, of which no vectors are made at all; elsewhere these are exchanged in a kernel of their own.
+// Pixels that lie together in the image and in the results are put in the lanes, and the filter stays as it is.
 // CHECK-LABEL: func.func @channels
 // CHECK: kernel.pack %{{.*}} {k = 1600 : i64
 // CHECK: kernel.load {{.*}} {packed}
 // CHECK-LABEL: func.func @exchanged
-// CHECK: kernel.pack %{{.*}} {k = 1600 : i64
-// CHECK: kernel.load {{.*}} {packed}
+// CHECK-NOT: kernel.pack
+// CHECK: kernel.generic loop @{{.*}} outs(tensor<2x40x24x30xf32>)
+// THREADS-LABEL: func.func @exchanged
+// THREADS: kernel.pack %{{.*}} {k = 1600 : i64
+// THREADS: kernel.load {{.*}} {packed}
 // CHECK-LABEL: func.func @together
 // CHECK-NOT: kernel.pack
 // CHECK: return
