@@ -55,7 +55,7 @@ void fuse::copyTornImages(Block &body, bool inTiles) {
     size_t rank = conv.getStrides().size() + 2;
     for (; isView(base.getDefiningOp()); base = base.getDefiningOp()->getOperand(0)) {
       torn |= tearsLines(base.getDefiningOp(), rank);
-      turned |= inTiles && turnsPlanes(base.getDefiningOp());
+      turned |= inTiles && turnsRows(base.getDefiningOp());
     }
     if (!torn || !(turned || hasPlaces(ir::dimsOf(conv.getW()))) || base.getDefiningOp<ir::ConstantOp>())
       continue;

@@ -138,22 +138,29 @@ BodyEmitter::Address BodyEmitter::addressOf(Operation *op, Value ref, ValueRange
   auto at = [&](Value offset) -> Value {
     return c.b.create<LLVM::GEPOp>(c.loc, base.getType(), element, base, ValueRange{offset}, /*inbounds=*/true);
   };
+  auto offsetOf = [&](const Expr &expr) { return inPlace ? c.b.create<arith::SelectOp>(c.loc, inPlace, exprWith(expr, indices), constantI64(c.b, c.loc, 0)).getResult() : exprWith(expr, indices); };
+  auto first = [&]() -> Value { // the first lane's
+    if (!inPlace)
+      return exprWith(e, indices);
+    auto [shared, own] = splitByLanes(e, indices);
+    return c.b.create<arith::AddIOp>(c.loc, offsetOf(shared), exprWith(own, indices));
+  };
   std::optional<Expr::Linear> linear;
   if (laneAxis >= 0)
     linear = e.linearIn(c.info.axes[laneAxis]);
   bool uniform = !vectorIndex && !has(c.info.axesOf(e), laneAxis);
   if (width == 1 || uniform || (!vectorIndex && linear && linear->coefficient.isOne()))
-    return {at(exprWith(e, indices)), {}, width > 1 && !uniform};
+    return {at(first()), {}, width > 1 && !uniform};
   Value offsets;
   if (linear && !vectorIndex) {
     // A stride: the first lane's offset as a scalar plus multiples of the stride.
     Value stride = splat(exprWith(linear->coefficient, {}));
     Value steady = c.b.create<arith::MulIOp>(c.loc, stride, laneSteps());
-    offsets = c.b.create<arith::AddIOp>(c.loc, splat(exprWith(e, indices)), steady);
+    offsets = c.b.create<arith::AddIOp>(c.loc, splat(first()), steady);
   } else {
     // What is the same in all lanes moves the pointer: points that differ in it alone share their offsets.
     auto [shared, own] = splitByLanes(e, indices);
-    base = c.b.create<LLVM::GEPOp>(c.loc, base.getType(), element, base, ValueRange{exprWith(shared, indices)});
+    base = c.b.create<LLVM::GEPOp>(c.loc, base.getType(), element, base, ValueRange{offsetOf(shared)});
     laneIndices = c.b.create<arith::AddIOp>(c.loc, splat(axisValues[laneAxis]), laneSteps());
     offsets = splat(exprWith(own, indices));
   }
@@ -287,10 +294,68 @@ Value BodyEmitter::emitLoad(kernel::LoadOp op) {
       return varies ? splat(one) : one;
     };
     v = emitEither(predicate, fill.getType(), loaded, [&] { return fill; });
+  } else if (Conditions all = conditionsOf(op); all.shared && all.own && (op.getRef().hasOneUse() || isPiece(op.getResult()))) {
+    fill = splat(fill);
+    v = emitEither(all.shared, fill.getType(), [&] { return splat(emitLoadAt(op, memory, fill, andMask(all.own))); }, [&] { return fill; });
   } else {
+    inPlace = all.far;
     v = emitLoadAt(op, memory, fill, andMask(predicate));
+    inPlace = {};
   }
   return boolean ? fromMemory(c.b, c.loc, v) : v;
+}
+
+/// Is it one of several pieces, of which a condition that is the same in all lanes takes one?
+bool BodyEmitter::isPiece(Value loaded) const {
+  SmallVector<Value> work{loaded};
+  llvm::DenseSet<Operation *> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    for (Operation *user : v.getUsers()) {
+      if (auto select = dyn_cast<arith::SelectOp>(user); select && select.getCondition() != v && !variesInLanes(select.getCondition()))
+        if (!matchPattern(select.getTrueValue(), m_Constant()) && !matchPattern(select.getFalseValue(), m_Constant()))
+          return true;
+      if (user->getNumResults() == 1 && !isRootValue(user->getResult(0)) && seen.insert(user).second)
+        work.push_back(user->getResult(0));
+    }
+  }
+  return false;
+}
+
+/// The conditions of a predicate in lanes. What would be read under an empty mask where those do not hold that are the same in all lanes, as the rows of another piece and
+/// those around an image, may lie on no page at all, for which processors take hundreds of cycles: a branch goes around it. The many loads of a window have no branch
+/// each. Where a whole plane of rows is outside they read from the array's beginning; single rows are few, most of them beside others of the array.
+BodyEmitter::Conditions BodyEmitter::conditionsOf(kernel::LoadOp op) {
+  Context &c = *context;
+  Conditions all;
+  int innermost = int(c.info.axes.size()) - 1;
+  innermost -= innermost == laneAxis;
+  AxisSet outer = innermost > 0 ? (AxisSet(1) << innermost) - 1 : 0;
+  auto add = [&](Value &to, Value v) { to = to ? c.b.createOrFold<arith::AndIOp>(c.loc, to, v) : v; };
+  SmallVector<Value> work;
+  if (op.getPredicate() && width > 1 && c.hooks.asksAllLanes())
+    work.push_back(op.getPredicate());
+  auto together = [](Value condition) { return condition.getDefiningOp<arith::AndIOp>(); };
+  while (!work.empty()) {
+    Value condition = work.pop_back_val(), v = values.lookup(condition);
+    if (auto both = together(condition); both && isa<VectorType>(v.getType()))
+      work.append({both.getRhs(), both.getLhs()});
+    else if (!matchPattern(v, m_One()))
+      add(isa<VectorType>(v.getType()) ? all.own : all.shared, v);
+    else
+      continue;
+    SmallVector<Value> parts;
+    if (!isa<VectorType>(v.getType()))
+      parts.push_back(condition);
+    while (!parts.empty()) {
+      Value part = parts.pop_back_val();
+      if (auto both = together(part))
+        parts.append({both.getRhs(), both.getLhs()});
+      else if (c.info.axesOf(part) & outer)
+        add(all.far, values.lookup(part));
+    }
+  }
+  return all;
 }
 
 Value BodyEmitter::emitGather(kernel::LoadOp op, Type memory, Value fill, Value active) {
@@ -310,9 +375,20 @@ Value BodyEmitter::emitGather(kernel::LoadOp op, Type memory, Value fill, Value 
     Value first = c.b.create<vector::ExtractOp>(c.loc, a.offsets, int64_t(0));
     Type element = getElementTypeOrSelf(access.type);
     access.pointer = c.b.create<LLVM::GEPOp>(c.loc, a.pointer.getType(), element, a.pointer, ValueRange{first}, /*inbounds=*/true);
-    if (Value v = c.hooks.loadStrided(c.b, c.loc, access, a.stride, access.mask ? fill : Value()))
-      return v;
+    Value whole = access.pointer;
     access.pointer = a.pointer;
+    auto read = [&]() -> Value {
+      Access from = access;
+      from.pointer = whole;
+      Value v = c.hooks.loadStrided(c.b, c.loc, from, a.stride, access.mask ? fill : Value());
+      return v || a.stride != -1 ? v : c.hooks.gather(c.b, c.loc, access, a.offsets, fill);
+    };
+    if (a.stride == -1 && op.getPredicate() && access.mask && fill && c.hooks.asksAllLanes()) { // a reflection at a row's ends: in between nothing is read
+      Value any = c.b.create<LLVM::vector_reduce_or>(c.loc, c.b.getI1Type(), access.mask);
+      return emitEither(any, fill.getType(), read, [&] { return fill; });
+    }
+    if (Value v = read())
+      return v;
   }
   auto gathered = [&] { return c.hooks.gather(c.b, c.loc, access, a.offsets ? a.offsets : splat(constantI64(c.b, c.loc, 0)), fill); };
   if (a.offsets && mayLieNear(op))

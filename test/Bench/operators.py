@@ -19,6 +19,7 @@ from onnx import helper, numpy_helper
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, '..', '..', 'samples', '3-from-python')]
+import edges  # noqa: E402
 from Operators import bytes, control, functions, images, moves, opened, places, products, rows, runtimes, skewed, tables, together, turned  # noqa: E402,F401
 from Operators.case import CASES  # noqa: E402
 from model import KINDS, Model, Tensor, describe  # noqa: E402
@@ -65,7 +66,7 @@ class Compiled:
         options = Options(size=ctypes.sizeof(Options), threads=threads)
         self.model = Model(path, options)
         signature = self.model.signature
-        self.arrays = [inputs[signature.inputs[i].name.decode()] for i in range(signature.num_inputs)]
+        self.arrays = [edges.placed(inputs[signature.inputs[i].name.decode()]) for i in range(signature.num_inputs)]
         self.inputs = [describe(a) for a in self.arrays]
         self.outputs = [Tensor() for _ in range(signature.num_outputs)]
         self.set_arguments()

@@ -1,6 +1,6 @@
 """Pairs of operators, each beside ONNX Runtime, one thread: where two kinds meet, what is fused decides.
 
-usage: pairs.py LATHE images|tokens|signals [FIRST[:SECOND]...] [--open] [--shape 2,32,40,56] [--limit 1.25] [--seconds 0.06] [--options='--target x86_64:avx2']
+usage: pairs.py LATHE images|tokens|signals|volumes [FIRST[:SECOND]...] [--open] [--shape 2,32,40,56] [--limit 1.25] [--seconds 0.06] [--options='--target x86_64:avx2']
 A line for each pair that takes more than LIMIT times ONNX Runtime's time, or whose results differ by more than a thousandth of the largest; the last one has
 the geometric mean. --open: every size but the channels or features. Whatever stands alone has its figure in operators.py. The tables are in Pairs/."""
 import argparse
@@ -18,10 +18,10 @@ from onnx import helper, numpy_helper
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here]
 import operators  # noqa: E402
-from Pairs import images, signals, tokens  # noqa: E402
+from Pairs import images, signals, tokens, volumes  # noqa: E402
 from Pairs.graph import Graph  # noqa: E402
 
-TABLES = dict(images=images, tokens=tokens, signals=signals)
+TABLES = dict(images=images, tokens=tokens, signals=signals, volumes=volumes)
 
 
 def save(path, table, first, second, shape, is_open):

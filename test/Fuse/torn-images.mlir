@@ -84,6 +84,18 @@ func.func @channelsLast(%x: tensor<1x8x8x8xf32>, %w: tensor<8x1x3x3xf32>) -> ten
   return %1 : tensor<1x8x8x8xf32>
 }
 
+// Channels that come last as columns lie far apart: a window of one place, too, has them in order.
+// CHECK-LABEL: func.func @channels_in_columns
+// CHECK: kernel.generic loop @cast{{.*}} outs(tensor<1x8x8x16xf32>)
+// CHECK: kernel.generic reduction @conv
+// THREADS-LABEL: func.func @channels_in_columns
+// THREADS-NEXT: kernel.generic reduction @conv
+func.func @channels_in_columns(%x: tensor<1x16x8x8xf32>, %v: tensor<16x8x1x1xf32>) -> tensor<1x16x8x16xf32> {
+  %0 = lathe.transpose %x [0, 2, 3, 1] : tensor<1x16x8x8xf32> -> tensor<1x8x8x16xf32>
+  %1 = lathe.conv %0, %v strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x8x8x16xf32>, tensor<16x8x1x1xf32> -> tensor<1x16x8x16xf32>
+  return %1 : tensor<1x16x8x16xf32>
+}
+
 // Channels in another order have lines at no one distance.
 // CHECK-LABEL: func.func @shuffled
 // CHECK: kernel.generic loop @cast{{.*}} outs(tensor<1x8x8x8xf32>)

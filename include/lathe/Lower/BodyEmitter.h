@@ -114,6 +114,12 @@ private:
   mlir::Value exprWith(const shape::Expr &e, mlir::ValueRange indices);
   void storeLeft(const Access &access, mlir::Value value);
   mlir::Value andMask(mlir::Value predicate);
+  bool isPiece(mlir::Value loaded) const;
+  struct Conditions {
+    mlir::Value shared, own; ///< the same in all lanes; the others
+    mlir::Value far;         ///< of the shared ones those that leave out whole planes
+  };
+  Conditions conditionsOf(kernel::LoadOp op);
   mlir::Type laneType(mlir::Type element) const;
   mlir::Value laneSteps();
 
@@ -124,6 +130,7 @@ private:
   mlir::Value mask;
   mlir::Value lanesLeft; ///< of the mask; null: it is not asked for
   mlir::Value laneIndices; // set while an expression is emitted as a vector of i64
+  mlir::Value inPlace;     // set while a load is emitted that reads from the array's beginning where this does not hold
   llvm::DenseMap<mlir::Value, mlir::Value> values;
 };
 
