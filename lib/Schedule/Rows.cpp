@@ -100,7 +100,7 @@ int schedule::laneScore(const BodyInfo &info, unsigned axis, bool reduces) {
     else if (linear->coefficient.isOne())
       score += 2 * weight;
     else if (int64_t step = linear->coefficient.constant().value_or(0);
-             !reduces && isa<kernel::LoadOp>(op) && (step == -1 || (step > 1 && step <= 4)))
+             isa<kernel::LoadOp>(op) && (step == -1 || (!reduces && step > 1 && step <= 4)))
       score += weight / 2; // whole vectors, of which a shuffle takes some lanes
     else if (!linear->coefficient.isZero())
       score -= weight;

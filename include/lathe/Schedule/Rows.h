@@ -88,7 +88,7 @@ int64_t columnsTogether(const lower::BodyInfo &info, const RowSchedule &schedule
 /// Axes that every store has and no reduction loses: each of their points is a piece of work on its own.
 lower::AxisSet parallelAxes(const lower::BodyInfo &info);
 
-/// How well accesses move along an axis: contiguous ones count for it, gathers against it. Small strides are no gathers where nothing
+/// How well accesses move along an axis: contiguous ones count for it, gathers against it. Elements in reverse order are no gathers, nor are small strides where nothing
 /// is reduced.
 int laneScore(const lower::BodyInfo &info, unsigned axis, bool reduces = true);
 /// Whether what is left of a row behind whole vectors runs under a mask, not as scalar code.
