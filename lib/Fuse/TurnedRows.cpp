@@ -41,7 +41,8 @@ bool fuse::weavesOddly(Operation *view) {
   return places > 2 && places < mostPlaces && !llvm::isPowerOf2_64(places);
 }
 
-bool fuse::turnsPlanes(Operation *view) {
+/// Whether places of an image [batch, channels, rows, columns] are turned in their planes: the lanes of a convolution's tile are channels, or places of a row.
+static bool turnsPlanes(Operation *view) {
   auto t = dyn_cast<ir::TransposeOp>(view);
   return t && t.getPerm().size() >= 4 && t.getPerm()[0] == 0 && t.getPerm()[1] == 1 && turnsRows(view);
 }

@@ -16,8 +16,6 @@ namespace lathe::fuse {
 bool turnsRows(mlir::Operation *view);
 /// Whether another dimension than the last becomes the last one, however few elements they have.
 bool movesLast(mlir::Operation *view);
-/// Whether places of an image [batch, channels, rows, columns] are turned in their planes: the lanes of a convolution's tile are channels, or places of a row.
-bool turnsPlanes(mlir::Operation *view);
 /// Whether a few neighbours in the result, of a number that is no power of two, come from as many places: the remainders of a transposed convolution. A
 /// product's tiles weave powers of two; a pass of its own takes the others from whole vectors.
 bool weavesOddly(mlir::Operation *view);

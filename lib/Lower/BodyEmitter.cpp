@@ -138,7 +138,10 @@ BodyEmitter::Address BodyEmitter::addressOf(Operation *op, Value ref, ValueRange
   auto at = [&](Value offset) -> Value {
     return c.b.create<LLVM::GEPOp>(c.loc, base.getType(), element, base, ValueRange{offset}, /*inbounds=*/true);
   };
-  auto offsetOf = [&](const Expr &expr) { return inPlace ? c.b.create<arith::SelectOp>(c.loc, inPlace, exprWith(expr, indices), constantI64(c.b, c.loc, 0)).getResult() : exprWith(expr, indices); };
+  auto offsetOf = [&](const Expr &part) -> Value {
+    Value offset = exprWith(part, indices);
+    return inPlace ? c.b.create<arith::SelectOp>(c.loc, inPlace, offset, constantI64(c.b, c.loc, 0)).getResult() : offset;
+  };
   auto first = [&]() -> Value { // the first lane's
     if (!inPlace)
       return exprWith(e, indices);
@@ -322,39 +325,43 @@ bool BodyEmitter::isPiece(Value loaded) const {
   return false;
 }
 
+/// The parts of a conjunction, in order, those that are conjunctions themselves where `splits` says so.
+static void eachConjunct(Value condition, llvm::function_ref<bool(Value)> splits, llvm::function_ref<void(Value)> each) {
+  SmallVector<Value> work{condition};
+  while (!work.empty()) {
+    Value part = work.pop_back_val();
+    if (auto both = part.getDefiningOp<arith::AndIOp>(); both && splits(part))
+      work.append({both.getRhs(), both.getLhs()});
+    else
+      each(part);
+  }
+}
+
 /// The conditions of a predicate in lanes. What would be read under an empty mask where those do not hold that are the same in all lanes, as the rows of another piece and
 /// those around an image, may lie on no page at all, for which processors take hundreds of cycles: a branch goes around it. The many loads of a window have no branch
 /// each. Where a whole plane of rows is outside they read from the array's beginning; single rows are few, most of them beside others of the array.
 BodyEmitter::Conditions BodyEmitter::conditionsOf(kernel::LoadOp op) {
   Context &c = *context;
   Conditions all;
+  if (!op.getPredicate() || width == 1 || !c.hooks.asksAllLanes())
+    return all;
   int innermost = int(c.info.axes.size()) - 1;
   innermost -= innermost == laneAxis;
   AxisSet outer = innermost > 0 ? (AxisSet(1) << innermost) - 1 : 0;
   auto add = [&](Value &to, Value v) { to = to ? c.b.createOrFold<arith::AndIOp>(c.loc, to, v) : v; };
-  SmallVector<Value> work;
-  if (op.getPredicate() && width > 1 && c.hooks.asksAllLanes())
-    work.push_back(op.getPredicate());
-  auto together = [](Value condition) { return condition.getDefiningOp<arith::AndIOp>(); };
-  while (!work.empty()) {
-    Value condition = work.pop_back_val(), v = values.lookup(condition);
-    if (auto both = together(condition); both && isa<VectorType>(v.getType()))
-      work.append({both.getRhs(), both.getLhs()});
-    else if (!matchPattern(v, m_One()))
-      add(isa<VectorType>(v.getType()) ? all.own : all.shared, v);
-    else
-      continue;
-    SmallVector<Value> parts;
-    if (!isa<VectorType>(v.getType()))
-      parts.push_back(condition);
-    while (!parts.empty()) {
-      Value part = parts.pop_back_val();
-      if (auto both = together(part))
-        parts.append({both.getRhs(), both.getLhs()});
-      else if (c.info.axesOf(part) & outer)
+  auto inLanes = [&](Value condition) { return isa<VectorType>(values.lookup(condition).getType()); };
+  eachConjunct(op.getPredicate(), inLanes, [&](Value condition) {
+    Value v = values.lookup(condition);
+    if (matchPattern(v, m_One()))
+      return;
+    if (inLanes(condition))
+      return add(all.own, v);
+    add(all.shared, v);
+    eachConjunct(condition, [](Value) { return true; }, [&](Value part) {
+      if (c.info.axesOf(part) & outer)
         add(all.far, values.lookup(part));
-    }
-  }
+    });
+  });
   return all;
 }
 
@@ -371,38 +378,36 @@ Value BodyEmitter::emitGather(kernel::LoadOp op, Type memory, Value fill, Value 
   Access access{op, a.pointer, perLane ? laneType(memory) : memory, active ? (perLane ? splat(active) : active) : Value()};
   if (!perLane || (a.vector && !a.offsets))
     return c.hooks.load(c.b, c.loc, access, fill);
+  auto gathered = [&] { return c.hooks.gather(c.b, c.loc, access, a.offsets ? a.offsets : splat(constantI64(c.b, c.loc, 0)), fill); };
+  bool atEnds = c.hooks.asksAllLanes() && op.getPredicate() && access.mask && fill; // the sides of rows: most vectors have no such lane
+  auto whereWanted = [&](llvm::function_ref<Value()> read) {
+    Value any = c.b.create<LLVM::vector_reduce_or>(c.loc, c.b.getI1Type(), access.mask);
+    return emitEither(any, fill.getType(), read, [&] { return fill; });
+  };
   if (a.stride > 1 || a.stride == -1) {
     Value first = c.b.create<vector::ExtractOp>(c.loc, a.offsets, int64_t(0));
     Type element = getElementTypeOrSelf(access.type);
-    access.pointer = c.b.create<LLVM::GEPOp>(c.loc, a.pointer.getType(), element, a.pointer, ValueRange{first}, /*inbounds=*/true);
-    Value whole = access.pointer;
-    access.pointer = a.pointer;
-    auto read = [&]() -> Value {
-      Access from = access;
-      from.pointer = whole;
-      Value v = c.hooks.loadStrided(c.b, c.loc, from, a.stride, access.mask ? fill : Value());
-      return v || a.stride != -1 ? v : c.hooks.gather(c.b, c.loc, access, a.offsets, fill);
+    Access strided = access;
+    strided.pointer = c.b.create<LLVM::GEPOp>(c.loc, a.pointer.getType(), element, a.pointer, ValueRange{first}, /*inbounds=*/true);
+    auto read = [&] { return c.hooks.loadStrided(c.b, c.loc, strided, a.stride, access.mask ? fill : Value()); };
+    auto backwards = [&] {
+      Value v = read();
+      return v ? v : gathered();
     };
-    if (a.stride == -1 && op.getPredicate() && access.mask && fill && c.hooks.asksAllLanes()) { // a reflection at a row's ends: in between nothing is read
-      Value any = c.b.create<LLVM::vector_reduce_or>(c.loc, c.b.getI1Type(), access.mask);
-      return emitEither(any, fill.getType(), read, [&] { return fill; });
-    }
+    if (a.stride == -1 && atEnds)
+      return whereWanted(backwards);
     if (Value v = read())
       return v;
   }
-  auto gathered = [&] { return c.hooks.gather(c.b, c.loc, access, a.offsets ? a.offsets : splat(constantI64(c.b, c.loc, 0)), fill); };
   if (a.offsets && mayLieNear(op))
     return emitNear(access, a.offsets, fill);
-  if (!c.hooks.asksAllLanes() || (a.offsets && !(op.getPredicate() && access.mask && fill)))
+  if (!c.hooks.asksAllLanes() || (a.offsets && !atEnds))
     return gathered();
-  Value any = c.b.create<LLVM::vector_reduce_or>(c.loc, c.b.getI1Type(), access.mask);
-  if (a.offsets) // the sides of rows, of which most have none
-    return emitEither(any, fill.getType(), gathered, [&] { return fill; });
-  auto wanted = [&]() -> Value {
-    Value one = splat(c.hooks.load(c.b, c.loc, {op, a.pointer, memory, {}}, {}));
-    return c.b.create<arith::SelectOp>(c.loc, access.mask, one, fill);
+  auto one = [&]() -> Value {
+    Value v = splat(c.hooks.load(c.b, c.loc, {op, a.pointer, memory, {}}, {}));
+    return c.b.create<arith::SelectOp>(c.loc, access.mask, v, fill);
   };
-  return emitEither(any, fill.getType(), wanted, [&] { return fill; });
+  return a.offsets ? whereWanted(gathered) : whereWanted(one);
 }
 
 /// What is computed where a condition holds, or elsewhere.

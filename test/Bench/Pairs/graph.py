@@ -31,3 +31,22 @@ def sliced(g, x, starts, ends, axes, steps):
 
 def reduced(kind, *axes):
     return lambda g, x, s: g.add(kind, x, g.constant(axes))
+
+
+def of_channels(kind, count, **attributes):
+    """A norm with `count` parameters of each channel."""
+    return lambda g, x, s: g.add(kind, x, *(g.floats(s[1]) for _ in range(count)), **attributes)
+
+
+def pool(kind, size, stride=1, pad=0):
+    """Of windows with the same size along all axes behind the channels."""
+    def make(g, x, s):
+        axes = len(s) - 2
+        return g.add(kind, x, kernel_shape=[size] * axes, strides=[stride] * axes, pads=[pad] * 2 * axes)
+    return make
+
+
+def excited(g, x, s):
+    """Channels scaled by a gate that is made of their means."""
+    gate = g.add('Conv', g.add('GlobalAveragePool', x), g.floats(s[1], s[1], *[1] * (len(s) - 2), scale=.1))
+    return g.add('Mul', x, g.add('Sigmoid', gate))

@@ -1,6 +1,6 @@
 """Operators on images [batch, channels, rows, columns]."""
 import numpy as np
-from Pairs.graph import EVERYTHING, SAME, reduced, sliced
+from Pairs.graph import EVERYTHING, SAME, excited, of_channels, pool, reduced, sliced
 
 SHAPE, FIXED = (2, 32, 40, 56), (1,)  # FIXED: axes whose sizes stay fixed where the others are open
 
@@ -32,26 +32,11 @@ def rolled(g, x, s):
     return g.add('Concat', sliced(g, x, [3], [EVERYTHING], [3], [1]), sliced(g, x, [0], [3], [3], [1]), axis=3)
 
 
-def excited(g, x, s):
-    gate = g.add('Conv', g.add('GlobalAveragePool', x), g.floats(s[1], s[1], 1, 1, scale=.1))
-    return g.add('Mul', x, g.add('Sigmoid', gate))
-
-
-def pool(kind, size, stride=1, pad=0):
-    def make(g, x, s):
-        return g.add(kind, x, kernel_shape=[size] * 2, strides=[stride] * 2, pads=[pad] * 4)
-    return make
-
-
 def convolved(columns, size, stride=1, depthwise=False):
     def make(g, x, s):
         weight = g.floats(columns or s[1], 1 if depthwise else s[1], size, size, scale=.1)
         return g.add('Conv', x, weight, pads=[size // 2] * 4, strides=[stride] * 2, group=s[1] if depthwise else 1)
     return make
-
-
-def of_channels(kind, count, **attributes):
-    return lambda g, x, s: g.add(kind, x, *(g.floats(s[1]) for _ in range(count)), **attributes)
 
 
 # Name: (what is added to a graph behind a value of some sizes, the sizes of the result).

@@ -1,12 +1,8 @@
 """Operators on signals [batch, channels, samples], as models of speech and of time series have them."""
 import numpy as np
-from Pairs.graph import EVERYTHING, SAME, reduced, sliced
+from Pairs.graph import EVERYTHING, SAME, excited, of_channels, pool, reduced, sliced
 
 SHAPE, FIXED = (2, 32, 1200), (1,)
-
-
-def pool(kind, size, stride=1, pad=0):
-    return lambda g, x, s: g.add(kind, x, kernel_shape=[size], strides=[stride], pads=[pad] * 2)
 
 
 def convolved(columns, size, stride=1, depthwise=False, dilation=1):
@@ -22,10 +18,6 @@ def up(size, stride):
 
 def resized(g, x, by, mode):
     return g.add('Resize', x, '', g.constant([1, 1, by], np.float32), mode=mode)
-
-
-def of_channels(kind, count, **attributes):
-    return lambda g, x, s: g.add(kind, x, *(g.floats(s[1]) for _ in range(count)), **attributes)
 
 
 def framed(g, x, s):
@@ -44,11 +36,6 @@ def snake(g, x, s):
     rate = g.constant(np.abs(g.random.standard_normal((1, s[1], 1))) + .5, np.float32)
     wave = g.add('Sin', g.add('Mul', x, rate))
     return g.add('Add', x, g.add('Div', g.add('Mul', wave, wave), rate))
-
-
-def excited(g, x, s):
-    gate = g.add('Conv', g.add('GlobalAveragePool', x), g.floats(s[1], s[1], 1, scale=.1))
-    return g.add('Mul', x, g.add('Sigmoid', gate))
 
 
 def half(s):

@@ -1,6 +1,6 @@
 """Operators on volumes [batch, channels, planes, rows, columns], as models of scans and of video have them."""
 import numpy as np
-from Pairs.graph import EVERYTHING, SAME, reduced, sliced
+from Pairs.graph import EVERYTHING, SAME, excited, of_channels, pool, reduced, sliced
 
 SHAPE, FIXED = (1, 16, 12, 20, 28), (1,)
 INNER = (2, 3, 4)
@@ -18,10 +18,6 @@ def grown(s, by):
     return *s[:2], *(n + by for n in s[2:])
 
 
-def pool(kind, size, stride=1, pad=0):
-    return lambda g, x, s: g.add(kind, x, kernel_shape=[size] * 3, strides=[stride] * 3, pads=[pad] * 6)
-
-
 def convolved(columns, window, stride=1, depthwise=False):
     def make(g, x, s):
         weight = g.floats(columns or s[1], 1 if depthwise else s[1], *window, scale=.1)
@@ -37,10 +33,6 @@ def steps(g, x, axes, first, step):
     return sliced(g, x, first, [EVERYTHING] * len(axes), axes, [step] * len(axes))
 
 
-def of_channels(kind, count, **attributes):
-    return lambda g, x, s: g.add(kind, x, *(g.floats(s[1]) for _ in range(count)), **attributes)
-
-
 def shifted(g, x, s):
     """A quarter of the channels from the plane before, as temporal shift modules do."""
     fold = s[1] // 4
@@ -52,11 +44,6 @@ def patches(g, x, s):
     """Blocks of 2x2x2 in the place of channels, the block's place innermost."""
     parts = [steps(g, x, INNER, [a, b, c], 2) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
     return g.add('Concat', *parts, axis=1)
-
-
-def excited(g, x, s):
-    gate = g.add('Conv', g.add('GlobalAveragePool', x), g.floats(s[1], s[1], 1, 1, 1, scale=.1))
-    return g.add('Mul', x, g.add('Sigmoid', gate))
 
 
 def turned(*perm):
